@@ -1,0 +1,66 @@
+package wire
+
+import (
+	"encoding/base64"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/mr-tron/base58"
+)
+
+const didKeyPrefix = "did:key:z"
+
+// The multicodec prefix of an Ed25519 public key.
+const codecEd25519 = "\xed\x01"
+
+// DIDKey returns the did:key of k, in base58btc.
+func DIDKey(k PublicKey) AgentID {
+	return AgentID(didKeyPrefix + base58.Encode([]byte(codecEd25519+string(k.raw[:]))))
+}
+
+// ReferenceDIDKey returns the did:key of k as the reference implementation
+// spells it, with base64url after the z. Only the cosign lane writes it.
+func ReferenceDIDKey(k PublicKey) AgentID {
+	return AgentID(didKeyPrefix + base64.RawURLEncoding.EncodeToString([]byte(codecEd25519+string(k.raw[:]))))
+}
+
+// ParseDIDKey returns the key that a did:key names, in either spelling. Each key
+// has one text per spelling; others are refused.
+func ParseDIDKey(id AgentID) (PublicKey, error) {
+	text, ok := strings.CutPrefix(string(id), didKeyPrefix)
+	if !ok || len(text) > 64 {
+		return PublicKey{}, RuleWeakKey.Because("", errDIDKeyForm)
+	}
+	// Both start with fixed characters, since the first two bytes are fixed.
+	decode, encode := base58.Decode, DIDKey
+	if strings.HasPrefix(text, "7Q") {
+		decode, encode = base64.RawURLEncoding.DecodeString, ReferenceDIDKey
+	}
+	raw, err := decode(text)
+	if err != nil || !strings.HasPrefix(string(raw), codecEd25519) {
+		return PublicKey{}, RuleWeakKey.Because("", errDIDKeyForm)
+	}
+	k, err := ParsePublicKey(raw[len(codecEd25519):])
+	if err != nil {
+		return PublicKey{}, err
+	}
+	if encode(k) != id {
+		return PublicKey{}, RuleWeakKey.Because("", errDIDKeyForm)
+	}
+	return k, nil
+}
+
+var errDIDKeyForm = errors.New("not the did:key of an Ed25519 key")
+
+// DIDKeys knows the agents whose id is the did:key of their key. Nothing needs to
+// be trusted for it: such an id is the key.
+type DIDKeys struct{}
+
+// Key implements Keys.
+func (DIDKeys) Key(agent AgentID, _ time.Time) (PublicKey, error) {
+	if !strings.HasPrefix(string(agent), "did:key:") {
+		return KeyMap(nil).Key(agent, time.Time{})
+	}
+	return ParseDIDKey(agent)
+}

@@ -1,0 +1,215 @@
+package wire
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"filippo.io/edwards25519"
+)
+
+// A PublicKey is an Ed25519 public key that passed the gate: its encoding is
+// canonical and it is not of small order, so a signature under it binds one
+// signer to one message (SPEC §9.1). The zero PublicKey verifies nothing.
+type PublicKey struct{ raw [ed25519.PublicKeySize]byte }
+
+// ParsePublicKey gates the 32 bytes of a public key. It fails with RuleWeakKey.
+func ParsePublicKey(raw []byte) (PublicKey, error) {
+	if len(raw) != ed25519.PublicKeySize {
+		return PublicKey{}, RuleWeakKey.Because("", fmt.Errorf("want 32 bytes, got %d", len(raw)))
+	}
+	p, err := new(edwards25519.Point).SetBytes(raw)
+	if err != nil {
+		return PublicKey{}, RuleWeakKey.Because("", errNotOnCurve)
+	}
+	k := PublicKey{[ed25519.PublicKeySize]byte(raw)}
+	if [ed25519.PublicKeySize]byte(p.Bytes()) != k.raw {
+		return PublicKey{}, RuleWeakKey.Because("", errNotCanonical)
+	}
+	if new(edwards25519.Point).MultByCofactor(p).Equal(edwards25519.NewIdentityPoint()) == 1 {
+		return PublicKey{}, RuleWeakKey.Because("", errSmallOrder)
+	}
+	return k, nil
+}
+
+var (
+	errNotOnCurve   = errors.New("not a point of the curve")
+	errNotCanonical = errors.New("not the canonical encoding of its point")
+	errSmallOrder   = errors.New("a point of small order: one signature would fit every message")
+)
+
+// DecodePublicKey is ParsePublicKey of padded base64url text, the form in which
+// keys travel.
+func DecodePublicKey(s string) (PublicKey, error) {
+	raw, err := DecodeBase64(s, ed25519.PublicKeySize)
+	if err != nil {
+		return PublicKey{}, RuleWeakKey.Because("", err)
+	}
+	return ParsePublicKey(raw)
+}
+
+// IsZero reports whether k holds no key.
+func (k PublicKey) IsZero() bool { return k == PublicKey{} }
+
+// Bytes returns the 32 bytes of the key.
+func (k PublicKey) Bytes() []byte { return k.raw[:] }
+
+// String returns the key as padded base64url.
+func (k PublicKey) String() string { return base64.URLEncoding.EncodeToString(k.raw[:]) }
+
+// MarshalText writes the form that DecodePublicKey reads.
+func (k PublicKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// A Signature is an Ed25519 signature.
+type Signature [ed25519.SignatureSize]byte
+
+// ParseSignature reads padded base64url in its one canonical spelling. A
+// signature in a message enters the chain hash, so a second spelling of it would
+// be a second message (SPEC §9.2).
+func ParseSignature(s string) (Signature, error) {
+	raw, err := DecodeBase64(s, ed25519.SignatureSize)
+	if err != nil {
+		return Signature{}, err
+	}
+	return Signature(raw), nil
+}
+
+func (s Signature) String() string { return base64.URLEncoding.EncodeToString(s[:]) }
+
+// Verify reports whether sig is k's signature of message (RFC 8032, Section
+// 5.1.7). Signatures whose R is of small order are refused; the standard library
+// already refuses S beyond the group order and any R not canonically encoded.
+func (k PublicKey) Verify(message []byte, sig Signature) bool {
+	return !k.IsZero() && !smallOrder[[32]byte(sig[:32])] && ed25519.Verify(k.raw[:], message, sig[:])
+}
+
+// smallOrder holds the canonical encodings of the eight points of small order.
+var smallOrder = smallOrderPoints()
+
+func smallOrderPoints() map[[32]byte]bool {
+	// A point of order 8 generates all of them (RFC 7748 curve, cofactor 8).
+	generator := [32]byte{
+		0x26, 0xe8, 0x95, 0x8f, 0xc2, 0xb2, 0x27, 0xb0, 0x45, 0xc3, 0xf4, 0x89, 0xf2, 0xef, 0x98, 0xf0,
+		0xd5, 0xdf, 0xac, 0x05, 0xd3, 0xc6, 0x33, 0x39, 0xb1, 0x38, 0x02, 0x88, 0x6d, 0x53, 0xfc, 0x05,
+	}
+	g, err := new(edwards25519.Point).SetBytes(generator[:])
+	if err != nil {
+		panic("wire: generator of the small-order points: " + err.Error())
+	}
+	points := make(map[[32]byte]bool, 8)
+	for p := edwards25519.NewIdentityPoint(); !points[[32]byte(p.Bytes())]; p.Add(p, g) {
+		points[[32]byte(p.Bytes())] = true
+	}
+	return points
+}
+
+// A Signer makes signatures with one key: a PrivateKey, or one kept elsewhere.
+type Signer interface {
+	Public() PublicKey
+	Sign(message []byte) (Signature, error)
+}
+
+// A PrivateKey is an Ed25519 private key. It prints as a placeholder, never as
+// itself.
+type PrivateKey struct{ key ed25519.PrivateKey }
+
+// SeedSize is the size of the secret from which a private key is derived.
+const SeedSize = ed25519.SeedSize
+
+// GenerateKey draws a key from random, which is crypto/rand.Reader but in tests.
+func GenerateKey(random io.Reader) (PrivateKey, error) {
+	var seed [SeedSize]byte
+	if _, err := io.ReadFull(random, seed[:]); err != nil {
+		return PrivateKey{}, fmt.Errorf("drawing a key: %w", err)
+	}
+	return NewPrivateKey(seed[:])
+}
+
+// NewPrivateKey derives a key from its 32-byte seed (RFC 8032, Section 5.1.5).
+func NewPrivateKey(seed []byte) (PrivateKey, error) {
+	if len(seed) != SeedSize {
+		return PrivateKey{}, fmt.Errorf("reading a key: want %d bytes, got %d", SeedSize, len(seed))
+	}
+	return PrivateKey{ed25519.NewKeyFromSeed(seed)}, nil
+}
+
+// Seed returns the secret of k.
+func (k PrivateKey) Seed() []byte { return k.key.Seed() }
+
+// Public returns the public key.
+func (k PrivateKey) Public() PublicKey {
+	return PublicKey{[ed25519.PublicKeySize]byte(k.key.Public().(ed25519.PublicKey))}
+}
+
+// Sign signs message.
+func (k PrivateKey) Sign(message []byte) (Signature, error) {
+	return Signature(ed25519.Sign(k.key, message)), nil
+}
+
+const redacted = "[private key]"
+
+// String returns a placeholder.
+func (PrivateKey) String() string { return redacted }
+
+// GoString returns a placeholder.
+func (PrivateKey) GoString() string { return redacted }
+
+// LogValue returns a placeholder.
+func (PrivateKey) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// MarshalText refuses: a key leaves the process through package keyfile only.
+func (PrivateKey) MarshalText() ([]byte, error) {
+	return nil, errors.New("a private key is not marshaled")
+}
+
+// Keys answers which key an agent had at a time. There is no default: whom to
+// believe is the caller's decision (SPEC §9.1).
+type Keys interface {
+	// Key fails with RuleUnknownKey if it knows no key of the agent for that time.
+	Key(agent AgentID, at time.Time) (PublicKey, error)
+}
+
+// A KeyMap knows one key an agent, at all times.
+type KeyMap map[AgentID]PublicKey
+
+// Key implements Keys.
+func (m KeyMap) Key(agent AgentID, _ time.Time) (PublicKey, error) {
+	if k, ok := m[agent]; ok {
+		return k, nil
+	}
+	return PublicKey{}, RuleUnknownKey.Because("", fmt.Errorf("no key of %q", clip(string(agent))))
+}
+
+// AnyKeys asks each of its members in order and returns the first answer.
+type AnyKeys []Keys
+
+// Key implements Keys.
+func (a AnyKeys) Key(agent AgentID, at time.Time) (PublicKey, error) {
+	for _, keys := range a {
+		if k, err := keys.Key(agent, at); err == nil || !errors.Is(err, RuleUnknownKey) {
+			return k, err
+		}
+	}
+	return PublicKey{}, RuleUnknownKey.Because("", fmt.Errorf("no key of %q", clip(string(agent))))
+}
+
+// DecodeBase64 reads size bytes from padded base64url. Exactly one text is
+// accepted for each value: no white space, no other alphabet, no unused bits set
+// (RFC 4648, Sections 3.3, 3.5 and 5).
+func DecodeBase64(s string, size int) ([]byte, error) {
+	if len(s) != base64.URLEncoding.EncodedLen(size) || strings.ContainsAny(s, "\r\n") {
+		return nil, errBase64Form
+	}
+	b, err := base64.URLEncoding.Strict().DecodeString(s)
+	if err != nil || len(b) != size {
+		return nil, errBase64Form
+	}
+	return b, nil
+}
+
+var errBase64Form = errors.New("not padded base64url of the right length")
