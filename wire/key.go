@@ -115,8 +115,8 @@ type Signer interface {
 }
 
 // A PrivateKey is an Ed25519 private key. It prints as a placeholder, never as
-// itself.
-type PrivateKey struct{ key ed25519.PrivateKey }
+// itself, also as a field of something else. The zero PrivateKey is no key.
+type PrivateKey struct{ key *ed25519.PrivateKey } // a pointer, for fmt does not follow it
 
 // SeedSize is the size of the secret from which a private key is derived.
 const SeedSize = ed25519.SeedSize
@@ -135,8 +135,12 @@ func NewPrivateKey(seed []byte) (PrivateKey, error) {
 	if len(seed) != SeedSize {
 		return PrivateKey{}, fmt.Errorf("reading a key: want %d bytes, got %d", SeedSize, len(seed))
 	}
-	return PrivateKey{ed25519.NewKeyFromSeed(seed)}, nil
+	key := ed25519.NewKeyFromSeed(seed)
+	return PrivateKey{&key}, nil
 }
+
+// IsZero reports whether k holds no key.
+func (k PrivateKey) IsZero() bool { return k.key == nil }
 
 // Seed returns the secret of k.
 func (k PrivateKey) Seed() []byte { return k.key.Seed() }
@@ -148,16 +152,16 @@ func (k PrivateKey) Public() PublicKey {
 
 // Sign signs message.
 func (k PrivateKey) Sign(message []byte) (Signature, error) {
-	return Signature(ed25519.Sign(k.key, message)), nil
+	return Signature(ed25519.Sign(*k.key, message)), nil
 }
 
 const redacted = "[private key]"
 
+// Format prints a placeholder for every verb.
+func (PrivateKey) Format(f fmt.State, _ rune) { io.WriteString(f, redacted) }
+
 // String returns a placeholder.
 func (PrivateKey) String() string { return redacted }
-
-// GoString returns a placeholder.
-func (PrivateKey) GoString() string { return redacted }
 
 // LogValue returns a placeholder.
 func (PrivateKey) LogValue() slog.Value { return slog.StringValue(redacted) }

@@ -281,3 +281,9 @@ func (r Reader) Each() iter.Seq2[string, Reader] {
 		}
 	}
 }
+
+// For returns r with other misfits breaking another rule.
+func (r Reader) For(rule *Rule) Reader {
+	r.rule = rule
+	return r
+}

@@ -1,0 +1,80 @@
+package offer
+
+import (
+	"errors"
+
+	"github.com/concordia-node/concordia/wire"
+)
+
+var (
+	errNoFit   = errors.New("no branch of the offer fits")
+	errManyFit = errors.New("more than one branch of the offer fits")
+)
+
+// Select returns the deal that the body of an accept, standing at pointer at,
+// makes of the offer (SPEC §6.5). bundle_id and accepted_terms must leave exactly
+// one branch: members that both sides give are equal, members that one side
+// leaves out are taken from the other. Terms that the branch leaves open may be
+// given a value, but only inside bounds that open sets. The deal has a value for
+// every term.
+func (o *Offer) Select(body wire.Value, at string, space *Space) (Terms, error) {
+	r := wire.Read(body, at, RuleSelect)
+	r.Open("offer_id", "accepted_terms", "bundle_id")
+	bundle := r.OptText("bundle_id")
+	var chosen Terms
+	if r.Has("accepted_terms") {
+		chosen = readTerms(r.Object("accepted_terms"), true)
+	}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	var deal Terms
+	fits := 0
+	var fill error // why the last branch that fits otherwise cannot be filled
+	for i := range o.Branches {
+		b := &o.Branches[i]
+		if r.Has("bundle_id") && (o.Shape != Bundle || b.ID != bundle) {
+			continue
+		}
+		terms, clash := b.Terms.merged(chosen)
+		if clash != "" {
+			continue
+		}
+		if err := o.checkFill(b, chosen, at, space); err != nil {
+			fill = err
+			continue
+		}
+		fits++
+		deal = terms
+	}
+	switch {
+	case fits == 0 && fill != nil:
+		return nil, fill
+	case fits == 0:
+		return nil, RuleSelect.Because(at, errNoFit)
+	case fits > 1:
+		return nil, RuleSelect.Because(at, errManyFit)
+	}
+	if id := (&Branch{Terms: deal}).gap(space); id != "" {
+		return nil, RuleDealGap.Because(at, errors.New("term "+quote(id)))
+	}
+	return deal, nil
+}
+
+// checkFill judges the terms that the accept gives and the branch does not.
+func (o *Offer) checkFill(b *Branch, chosen Terms, at string, space *Space) error {
+	for _, t := range chosen {
+		if _, given := b.Terms.Get(t.ID); given {
+			continue
+		}
+		p := at + wire.Pointer("accepted_terms", t.ID)
+		n := space.find(t.ID)
+		if n < 0 || !space.terms[n].bounded() {
+			return RuleFill.At(p)
+		}
+		if err := space.terms[n].check(t.Object, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}

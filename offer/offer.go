@@ -1,0 +1,245 @@
+package offer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/concordia-node/concordia/wire"
+)
+
+// A Shape is one of the four shapes of an offer (SPEC §6.1-§6.4).
+type Shape string
+
+// The four shapes.
+const (
+	Basic       Shape = "basic"
+	Partial     Shape = "partial"
+	Conditional Shape = "conditional"
+	Bundle      Shape = "bundle"
+)
+
+// An Offer is a sound offer: its shape, types, bounds and completeness have been
+// checked against the space it was read for. It is immutable.
+type Offer struct {
+	ID         wire.OfferID // empty for a mediator's resolution
+	Shape      Shape
+	ValidUntil time.Time // zero: no limit but the session's offer_ttl
+	Branches   []Branch  // at least one
+	open       []string  // terms expressly left open
+}
+
+// A Branch is one deal that an offer allows.
+type Branch struct {
+	ID    string // of a bundle
+	Label string // of a bundle
+	Terms Terms  // values inherited from open included
+}
+
+var (
+	errShapes    = errors.New("want exactly one of terms, conditions (with or without terms) and bundles")
+	errNoBranch  = errors.New("empty")
+	errTooMany   = fmt.Errorf("more than %d branches or %d terms", MaxBranches, MaxTerms)
+	errBundleID  = errors.New("used by an earlier bundle of the offer")
+	errSelect    = errors.New(`want "one_of"`)
+	errOpenTerm  = errors.New("not a term of the session without a value in this offer")
+	errStillOpen = errors.New("terms are left open")
+	errConflict  = errors.New("the condition and its consequence, or the terms beside them, differ")
+	errNotATerm  = errors.New("want an object with a value")
+)
+
+// Read reads the body of an offer or counter that stands at pointer at, and
+// checks it against the space (SPEC §3.3, §6).
+func Read(body wire.Value, at string, space *Space) (*Offer, error) {
+	r := wire.Read(body, at, RuleShape)
+	r.Open("offer_id", "terms", "open_terms", "conditions", "bundles", "select", "complete", "valid_until")
+	o := &Offer{ID: wire.ReadID[wire.OfferID](r, "offer_id"), Shape: Basic}
+	if r.Has("valid_until") {
+		o.ValidUntil = r.Time("valid_until")
+	}
+	var base Terms
+	if r.Has("terms") {
+		base = readTerms(r.Object("terms"), false)
+	}
+	switch {
+	case r.Has("bundles"):
+		o.Shape = Bundle
+		if r.Has("terms") || r.Has("conditions") {
+			r.Fail("bundles", errShapes)
+		}
+		o.readBundles(r)
+	case r.Has("conditions"):
+		o.Shape = Conditional
+		o.readConditions(r, base)
+	case r.Has("terms"):
+		o.Branches = []Branch{{Terms: base}}
+	default:
+		r.Fail("terms", errShapes)
+	}
+	if r.Has("open_terms") {
+		if o.Shape == Basic {
+			o.Shape = Partial
+		}
+		o.open = r.Strings("open_terms")
+		for i, id := range o.open {
+			if space.find(id) < 0 || slices.Contains(o.open[:i], id) || o.gives(id) {
+				r.Fail("open_terms", errOpenTerm)
+			}
+		}
+	}
+	complete := r.OptBool("complete")
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	if err := o.settle(space, at); err != nil {
+		return nil, err
+	}
+	if complete {
+		if len(o.open) > 0 {
+			return nil, RuleComplete.Because(at+"/complete", errStillOpen)
+		}
+		for i := range o.Branches {
+			if id := o.Branches[i].gap(space); id != "" {
+				return nil, RuleComplete.Because(at+"/complete", errors.New("term "+quote(id)+" has no value"))
+			}
+		}
+	}
+	return o, nil
+}
+
+// ReadResolution reads the terms of a mediator's resolve message (SPEC §8): a
+// complete basic offer of no party.
+func ReadResolution(body wire.Value, at string, space *Space) (*Offer, error) {
+	r := wire.Read(body, at, RuleShape)
+	o := &Offer{Shape: Basic, Branches: []Branch{{Terms: readTerms(r.Object("terms"), false)}}}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	if err := o.settle(space, at); err != nil {
+		return nil, err
+	}
+	if id := o.Branches[0].gap(space); id != "" {
+		return nil, RuleComplete.Because(at+"/terms", errors.New("term "+quote(id)+" has no value"))
+	}
+	return o, nil
+}
+
+// gives reports whether some branch gives the term a value of its own.
+func (o *Offer) gives(id string) bool {
+	return slices.ContainsFunc(o.Branches, func(b Branch) bool { _, ok := b.Terms.Get(id); return ok })
+}
+
+// readTerms reads an object of terms. Where plain is allowed, as in conditions
+// and accepted_terms, v stands for {"value": v} (SPEC §6.3).
+func readTerms(r wire.Reader, plain bool) Terms {
+	if r.Whole().Len() > MaxTerms {
+		r.Fail("", errTooMany)
+	}
+	terms := make(Terms, 0, r.Whole().Len())
+	for id, v := range r.Whole().Members() {
+		_, isTerm := v.Get("value")
+		switch {
+		case isTerm:
+		case plain:
+			v = plainTerm(v)
+		default:
+			r.FailRule(RuleTerm, id, errNotATerm)
+		}
+		terms = append(terms, NamedTerm{id, v})
+	}
+	return terms
+}
+
+func plainTerm(v wire.Value) wire.Value {
+	object, err := wire.Encode(wire.M{"value": v})
+	if err != nil { // v has been parsed before
+		panic("offer: encoding a plain value: " + err.Error())
+	}
+	return object
+}
+
+func (o *Offer) readBundles(r wire.Reader) {
+	if r.Has("select") && r.Text("select") != "one_of" {
+		r.Fail("select", errSelect)
+	}
+	checkCount(r, "bundles")
+	for _, br := range r.Objects("bundles") {
+		br.Open("bundle_id", "label", "terms")
+		b := Branch{ID: br.Text("bundle_id"), Label: br.OptText("label"), Terms: readTerms(br.Object("terms"), false)}
+		if b.ID == "" || slices.ContainsFunc(o.Branches, func(other Branch) bool { return other.ID == b.ID }) {
+			br.Fail("bundle_id", errBundleID)
+		}
+		o.Branches = append(o.Branches, b)
+	}
+}
+
+func (o *Offer) readConditions(r wire.Reader, base Terms) {
+	checkCount(r, "conditions")
+	for _, cr := range r.Objects("conditions") {
+		cr.Open("if", "then")
+		terms, clash := base.merged(readTerms(cr.Object("if"), true))
+		if clash == "" {
+			terms, clash = terms.merged(readTerms(cr.Object("then"), true))
+		}
+		if clash != "" {
+			cr.Fail("", errConflict)
+		}
+		o.Branches = append(o.Branches, Branch{Terms: terms})
+	}
+}
+
+func checkCount(r wire.Reader, name string) {
+	switch n := r.Array(name).Len(); {
+	case n == 0:
+		r.Fail(name, errNoBranch)
+	case n > MaxBranches:
+		r.Fail(name, errTooMany)
+	}
+}
+
+// settle lets each branch inherit what open gives and checks its values.
+func (o *Offer) settle(space *Space, at string) error {
+	for i := range o.Branches {
+		b := &o.Branches[i]
+		for _, t := range b.Terms {
+			if n := space.find(t.ID); n >= 0 {
+				if err := space.terms[n].check(t.Object, o.pointer(at, i, t.ID)); err != nil {
+					return err
+				}
+			} else if v, _ := t.Object.Get("value"); v.Kind() == wire.Null {
+				return RuleTerm.At(o.pointer(at, i, t.ID))
+			}
+		}
+		for n := range space.terms {
+			t := &space.terms[n]
+			if _, given := b.Terms.Get(t.ID); given || t.Value.Kind() == wire.Absent || slices.Contains(o.open, t.ID) {
+				continue
+			}
+			b.Terms, _ = b.Terms.merged(Terms{{t.ID, t.Value}})
+		}
+	}
+	return nil
+}
+
+// pointer returns where branch i gives a term its value.
+func (o *Offer) pointer(at string, i int, term string) string {
+	switch o.Shape {
+	case Bundle:
+		return at + wire.Pointer("bundles", fmt.Sprint(i), "terms", term)
+	case Conditional:
+		return at + wire.Pointer("conditions", fmt.Sprint(i))
+	}
+	return at + wire.Pointer("terms", term)
+}
+
+// gap returns the first term of the space to which the branch gives no value, or
+// "" if it is complete.
+func (b *Branch) gap(space *Space) string {
+	for i := range space.terms {
+		if _, ok := b.Terms.Get(space.terms[i].ID); !ok {
+			return space.terms[i].ID
+		}
+	}
+	return ""
+}

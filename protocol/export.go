@@ -1,0 +1,63 @@
+package protocol
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Table returns the transitions as a Markdown table, one row for each set of
+// events that share everything else (SPEC §5.2).
+func (a *Automaton) Table() string {
+	var b strings.Builder
+	b.WriteString("| From | On | By | If | To |\n|------|----|----|----|----|\n")
+	for _, row := range a.rows() {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", row.From, strings.Join(row.labels, ", "), row.By, row.If, row.To)
+	}
+	return b.String()
+}
+
+// DOT returns the automaton as a Graphviz graph.
+func (a *Automaton) DOT() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "digraph %q {\n\trankdir=LR;\n\tnode [shape=box, style=rounded];\n", a.Name)
+	for _, s := range a.States {
+		shape := ""
+		if s == a.Initial {
+			shape = " [shape=point]"
+		}
+		fmt.Fprintf(&b, "\t%q%s;\n", s, shape)
+	}
+	for _, row := range a.rows() {
+		label := fmt.Sprintf("%s\n%s", row.By, strings.Join(row.labels, "\n"))
+		if row.If != "" {
+			label += fmt.Sprintf("\n[%s]", row.If)
+		}
+		fmt.Fprintf(&b, "\t%q -> %q [label=%q];\n", row.From, row.To, label)
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// A row is a transition with all the labels that share it.
+type row struct {
+	Transition
+	labels []string
+}
+
+// rows merges neighbouring transitions that differ only in their label.
+func (a *Automaton) rows() []row {
+	var rows []row
+	for _, t := range a.Transitions {
+		label := "`" + strings.TrimPrefix(string(t.On), "negotiate.") + "`"
+		if n := len(rows) - 1; n >= 0 {
+			last := rows[n].Transition
+			last.On = t.On
+			if last == t {
+				rows[n].labels = append(rows[n].labels, label)
+				continue
+			}
+		}
+		rows = append(rows, row{t, []string{label}})
+	}
+	return rows
+}
