@@ -63,10 +63,11 @@ func Skip[S any](why string, checks ...Check[S]) Report {
 	return report
 }
 
-// Find makes a Finding of what a check returned.
+// Find makes a Finding of what a check returned. A check that wanted a key nobody
+// had was not made.
 func Find(name string, optional bool, err error) Finding {
 	f := Finding{Check: name, Optional: optional, Err: err}
-	if _, unchecked := errors.AsType[*Unchecked](err); unchecked {
+	if _, unchecked := errors.AsType[*Unchecked](err); unchecked || errors.Is(err, RuleUnknownKey) {
 		f.Outcome = NotChecked
 	} else if err != nil {
 		f.Outcome = Failed

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/concordia-node/concordia/wire"
+	"github.com/concordia-node/concordia/wire/keyfile"
+)
+
+func (a *app) idCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "id",
+		Short:   "Make and show an agent's identity",
+		Example: "  concordia id new seller.key\n  concordia id show seller.key",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.idNewCommand(), a.idShowCommand())
+	return cmd
+}
+
+// identity is what may be shown of a key file.
+type identity struct {
+	Agent     wire.AgentID   `json:"agent_id"`
+	PublicKey wire.PublicKey `json:"public_key"`
+	File      string         `json:"file"`
+}
+
+func (a *app) printIdentity(id identity) error {
+	a.out.table([][]string{
+		{"agent", printable(string(id.Agent))},
+		{"public key", id.PublicKey.String()},
+		{"file", id.File},
+	})
+	return a.out.value(id)
+}
+
+func (a *app) idNewCommand() *cobra.Command {
+	var agent, passphraseFile string
+	cmd := &cobra.Command{
+		Use:   "new FILE",
+		Short: "Make a key and keep it in FILE",
+		Long: `new draws an Ed25519 key and writes it to FILE, which only its owner can read.
+It never overwrites a file. The agent's id is the did:key of the key, so that
+others need nothing but the id to verify its signatures, unless --agent names
+another.
+
+With --passphrase-file the key is sealed (argon2id, XChaCha20-Poly1305) with the
+first line of that file.`,
+		Example: `  concordia id new seller.key
+  concordia id new seller.key --passphrase-file passphrase.txt`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if cmdAgent := wire.AgentID(agent); agent != "" {
+				if err := wire.CheckID(cmdAgent); err != nil {
+					return usageError("--agent: %v", err)
+				}
+			}
+			key, err := wire.GenerateKey(a.rand)
+			if err != nil {
+				return err
+			}
+			id := keyfile.Identity{Agent: wire.AgentID(agent), Key: key}
+			if agent == "" {
+				id.Agent = wire.DIDKey(key.Public())
+			}
+			var passphrase []byte
+			if passphraseFile != "" {
+				if passphrase, err = readPassphrase(passphraseFile); err != nil {
+					return err
+				}
+			}
+			if err := keyfile.Create(args[0], id, passphrase, a.rand); err != nil {
+				return err
+			}
+			return a.printIdentity(identity{id.Agent, key.Public(), args[0]})
+		},
+	}
+	cmd.Flags().StringVar(&agent, "agent", "", "agent id instead of the key's did:key")
+	cmd.Flags().StringVar(&passphraseFile, "passphrase-file", "", "seal the key with the first line of this file")
+	return cmd
+}
+
+func (a *app) idShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "show FILE",
+		Short:   "Show the agent id and public key in FILE, never the private key",
+		Example: "  concordia id show seller.key",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			agent, key, err := keyfile.Public(args[0])
+			if err != nil {
+				return err
+			}
+			return a.printIdentity(identity{agent, key, args[0]})
+		},
+	}
+}
+
+// readPassphrase returns the first line of a file.
+func readPassphrase(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the passphrase: %w", err)
+	}
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	if line = bytes.TrimSuffix(line, []byte("\r")); len(line) == 0 {
+		return nil, usageError("reading the passphrase: the first line of %s is empty", path)
+	}
+	return line, nil
+}

@@ -1,0 +1,137 @@
+// Command concordia negotiates, keeps and verifies signed agreements between
+// agents. See concordia --help.
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/concordia-node/concordia/wire"
+)
+
+// Exit codes (SPEC §12.4).
+const (
+	exitOK          = 0
+	exitRejected    = 1 // a required check failed
+	exitUsage       = 2 // the command line is wrong
+	exitOperational = 3 // it could not be tried
+	exitUnchecked   = 4 // nothing failed, but a required check could not be made
+)
+
+// exitError ends the program with a code. An error without one is operational.
+type exitError struct {
+	code int
+	err  error // nil: everything has been said already
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+func usageError(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// app is what the verbs share.
+type app struct {
+	out  printer
+	now  func() time.Time
+	rand io.Reader
+}
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run executes one command line and returns its exit code.
+func run(args []string, stdout, stderr io.Writer) int {
+	a := &app{now: time.Now, rand: rand.Reader}
+	root := a.command()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.Execute()
+	if err == nil {
+		return exitOK
+	}
+	code := exitOperational
+	e, coded := errors.AsType[*exitError](err)
+	if coded {
+		code = e.code
+	}
+	if !coded || e.err != nil {
+		fmt.Fprintf(stderr, "concordia: %v\n", err)
+	}
+	if code == exitUsage {
+		fmt.Fprintln(stderr, "Run it with --help to see how it is used.")
+	}
+	return code
+}
+
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "concordia",
+		Short: "Signed negotiations between agents, and proof of what was agreed",
+		Long: `concordia lets agents negotiate with signed, hash-chained messages and gives
+both sides a receipt that anyone can verify offline.
+
+Exit codes: 0 all good, 1 something was rejected, 2 wrong usage, 3 it could not
+be tried, 4 nothing failed but a required check could not be made.`,
+		Example: `  concordia demo
+  concordia verify transcript.json --keys keys.json`,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			a.out.w = cmd.OutOrStdout()
+			a.out.colour = isTerminal(a.out.w) && os.Getenv("NO_COLOR") == ""
+		},
+	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.PersistentFlags().BoolVar(&a.out.json, "json", false, "print JSON, one value for each command")
+	root.AddCommand(a.demoCommand(), a.idCommand(), a.sessionCommand(), a.verifyCommand(), a.specCommand())
+	root.CompletionOptions.HiddenDefaultCmd = true
+	usageErrors(root)
+	return root
+}
+
+// usageErrors gives every complaint about flags and arguments its exit code.
+func usageErrors(cmd *cobra.Command) {
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return &exitError{exitUsage, err}
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		usageErrors(sub)
+	}
+}
+
+// version describes the build.
+func version() string {
+	v := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		v = info.Main.Version
+	}
+	return fmt.Sprintf("concordia %s (protocol %s)", v, wire.ProtocolVersion)
+}

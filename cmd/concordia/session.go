@@ -1,0 +1,301 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/concordia-node/concordia/offer"
+	"github.com/concordia-node/concordia/protocol"
+	"github.com/concordia-node/concordia/session"
+	"github.com/concordia-node/concordia/session/transcript"
+	"github.com/concordia-node/concordia/wire"
+)
+
+func (a *app) sessionCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "session",
+		Short:   "Look at sessions",
+		Example: "  concordia session show transcript.json",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.sessionShowCommand())
+	return cmd
+}
+
+func (a *app) sessionShowCommand() *cobra.Command {
+	var keyFiles []string
+	var id string
+	cmd := &cobra.Command{
+		Use:   "show FILE",
+		Short: "Show what was said in a session, and where it stands",
+		Long: `show prints a transcript move by move: a JSON file with messages and perhaps a
+receipt, or the database in which an agent keeps its transcripts. Of a database
+with several sessions, --session chooses one.
+
+It verifies as it reads and stops at the first message that does not stand;
+concordia verify tells more.`,
+		Example: `  concordia session show transcript.json
+  concordia session show seller/transcripts.db --session ses_4a1b…`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			keys, err := readKeys(keyFiles)
+			if err != nil {
+				return err
+			}
+			doc, err := readTranscript(args[0], wire.SessionID(id))
+			if err != nil {
+				return err
+			}
+			return a.showSession(doc, keys)
+		},
+	}
+	cmd.Flags().StringArrayVar(&keyFiles, "keys", nil, "JSON `file` with the public keys to trust (repeatable)")
+	cmd.Flags().StringVar(&id, "session", "", "the session to show, of a database with several")
+	return cmd
+}
+
+// readTranscript reads a transcript file, or one session of a transcript store.
+func readTranscript(path string, id wire.SessionID) (session.Document, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, storeName)
+	}
+	if isStore(path) {
+		return readStore(path, id)
+	}
+	v, err := readJSON(path)
+	if err != nil {
+		return session.Document{}, err
+	}
+	doc, err := session.ReadDocument(v)
+	if err != nil {
+		return doc, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return doc, nil
+}
+
+// storeName is the file in which an agent's directory keeps its transcripts.
+const storeName = "transcripts.db"
+
+// isStore reports whether the file starts like a bbolt database.
+func isStore(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 20)
+	_, err = f.Read(head)
+	return err == nil && (bytes.Equal(head[16:], []byte{0xed, 0xda, 0x0c, 0xed}) || bytes.Equal(head[16:], []byte{0xed, 0x0c, 0xda, 0xed}))
+}
+
+func readStore(path string, id wire.SessionID) (doc session.Document, err error) {
+	store, err := transcript.Open(path, &transcript.Options{ReadOnly: true})
+	if err != nil {
+		return doc, err
+	}
+	defer store.Close()
+	heads, err := store.Sessions()
+	if err != nil {
+		return doc, err
+	}
+	if id == "" {
+		if len(heads) != 1 {
+			ids := make([]string, len(heads))
+			for i, h := range heads {
+				ids[i] = string(h.Session)
+			}
+			return doc, usageError("%s holds %d sessions; choose one with --session: %s", path, len(heads), strings.Join(ids, " "))
+		}
+		id = heads[0].Session
+	}
+	return exportSession(store, id)
+}
+
+// exportSession reads a session and its latest receipt out of a store.
+func exportSession(store *transcript.Store, id wire.SessionID) (doc session.Document, err error) {
+	head, err := store.Head(id)
+	if err != nil {
+		return doc, err
+	}
+	if head.Len == 0 {
+		return doc, fmt.Errorf("reading session %q: not in this store", id)
+	}
+	if doc.Messages, err = store.Read(id, 0, head.Len); err != nil {
+		return doc, err
+	}
+	receipts, err := store.Receipts(id)
+	if err != nil {
+		return doc, err
+	}
+	for _, r := range receipts {
+		if at, _ := r.Get("chain_head"); at.Text() == head.Tip.String() {
+			doc.Receipt = r
+		}
+	}
+	return doc, nil
+}
+
+// A move is one message as it is shown.
+type move struct {
+	Index int              `json:"index"`
+	Time  string           `json:"time"`
+	From  wire.AgentID     `json:"from"`
+	Type  wire.MessageType `json:"type"`
+	State protocol.State   `json:"state"`
+	Body  wire.Value       `json:"body"`
+	Says  string           `json:"reasoning,omitempty"`
+}
+
+func (a *app) showSession(doc session.Document, keys wire.Keys) error {
+	now := a.now()
+	log := session.NewTranscript(doc.SessionID(), &session.Options{Import: true})
+	var moves []move
+	var fault error
+	for i, v := range doc.Messages {
+		m, err := verifyOne(v, keys)
+		if err == nil {
+			err = log.Replay(m, now)
+		}
+		if err != nil {
+			fault = &session.MessageError{Index: i, Err: err}
+			break
+		}
+		moves = append(moves, move{i, wire.FormatTime(m.Time), m.From, m.Type, log.Session().State(), m.Body, m.Reasoning})
+	}
+	s := log.Session().At(now)
+	a.out.printf("%s  %s\n", a.out.paint(bold, "session "+printable(string(doc.SessionID()))), s.State())
+	for _, id := range s.Parties() {
+		a.out.printf("  %-10s %s\n", s.Role(id), printable(string(id)))
+	}
+	for _, m := range moves {
+		a.printMove(s, m)
+	}
+	a.printDeal(s)
+	if err := a.out.value(map[string]any{
+		"session": doc.SessionID(), "state": s.State(), "parties": s.Parties(), "rounds": s.Rounds(),
+		"moves": moves, "deal": dealValue(s), "problem": problemOf(fault),
+	}); err != nil {
+		return err
+	}
+	if fault != nil {
+		a.out.printf("%s %v\n", a.out.paint(red, "stopped:"), fault)
+		return &exitError{code: exitRejected}
+	}
+	return nil
+}
+
+func verifyOne(v wire.Value, keys wire.Keys) (*wire.Message, error) {
+	u, err := wire.ReadMessage(v)
+	if err != nil {
+		return nil, err
+	}
+	return u.Verify(keys)
+}
+
+// printMove prints a line for a message and one for its reasoning.
+func (a *app) printMove(s session.Session, m move) {
+	who := string(s.Role(m.From))
+	if who == "" {
+		who = string(m.From)
+	}
+	a.out.printf("  %s  %-10s %-16s %s\n", m.Time[11:], printable(who), a.out.paint(bold, m.Type.Short()), describe(m.Type, m.Body))
+	if m.Says != "" {
+		a.out.printf("  %21s %q\n", "", cut(m.Says, 300))
+	}
+}
+
+// describe says in one line what a body is about.
+func describe(t wire.MessageType, body wire.Value) string {
+	part := func(name string) wire.Value { v, _ := body.Get(name); return v }
+	text := ""
+	switch {
+	case t == wire.TypeOpen:
+		var terms []string
+		for id := range part("terms").Members() {
+			terms = append(terms, printable(id))
+		}
+		text = "about " + strings.Join(terms, ", ")
+	case part("conditions").Kind() == wire.Array:
+		var branches []string
+		for _, c := range part("conditions").Elems() {
+			condition, _ := c.Get("if")
+			then, _ := c.Get("then")
+			branches = append(branches, termsText(condition)+" → "+termsText(then))
+		}
+		text = strings.Join(branches, "; ")
+	case part("bundles").Kind() == wire.Array:
+		var branches []string
+		for _, b := range part("bundles").Elems() {
+			id, _ := b.Get("bundle_id")
+			terms, _ := b.Get("terms")
+			branches = append(branches, printable(id.Text())+": "+termsText(terms))
+		}
+		text = strings.Join(branches, "; ")
+	case part("terms").Kind() == wire.Object:
+		text = termsText(part("terms"))
+	case part("accepted_terms").Kind() == wire.Object:
+		text = termsText(part("accepted_terms"))
+	case t == wire.TypeAccept || t == wire.TypeAcceptSession || t == wire.TypeCommit:
+	default:
+		text = body.Canonical()
+	}
+	return cut(text, 300)
+}
+
+// termsText prints terms as "price 2050 USD, delivery shipping".
+func termsText(terms wire.Value) string {
+	var list []string
+	for id, object := range terms.Members() {
+		value, ok := object.Get("value")
+		if !ok {
+			value = object
+		}
+		text := printable(value.Canonical())
+		if value.Kind() == wire.String {
+			text = printable(value.Text())
+		}
+		if currency, ok := object.Get("currency"); ok {
+			text += " " + printable(currency.Text())
+		}
+		list = append(list, printable(id)+" "+text)
+	}
+	return strings.Join(list, ", ")
+}
+
+func (a *app) printDeal(s session.Session) {
+	if s.Deal() == nil {
+		return
+	}
+	a.out.printf("%s\n", a.out.paint(bold, "agreed"))
+	var rows [][]string
+	for id, object := range s.Deal().Value().Members() {
+		text := strings.TrimPrefix(termsText(offer.Terms{{ID: id, Object: object}}.Value()), printable(id)+" ")
+		rows = append(rows, []string{printable(id), text})
+	}
+	a.out.table(rows)
+}
+
+func dealValue(s session.Session) any {
+	if s.Deal() == nil {
+		return nil
+	}
+	return s.Deal().Value()
+}
+
+// cut shortens text from outside to n characters.
+func cut(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return s
+}
+
+// unprintable reports what a terminal might act on or a reader might be fooled by.
+func unprintable(r rune) bool { return !unicode.IsPrint(r) }

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/concordia-node/concordia/attest"
+	"github.com/concordia-node/concordia/protocol"
+	"github.com/concordia-node/concordia/session"
+	"github.com/concordia-node/concordia/wire"
+)
+
+func (a *app) verifyCommand() *cobra.Command {
+	var keyFiles []string
+	var at string
+	var cases, verbose bool
+	cmd := &cobra.Command{
+		Use:   "verify FILE...",
+		Short: "Verify transcripts, receipts and messages offline",
+		Long: `verify checks what is in each file: a transcript with or without its receipt, a
+receipt, or a single message. Agents whose id is a did:key need no key; of the
+others --keys gives them, a JSON object of agent id and base64url public key.
+
+With --case each file holds an artifact together with the keys, the time and the
+verdict to expect. A directory, or an index.json with a list of files, stands for
+the cases in it. Kinds of artifact that this version does not judge are counted.
+Arguable cases are shown and never decide the exit code.`,
+		Example: `  concordia verify transcript.json
+  concordia verify receipt.json --keys keys.json --at 2026-09-14T09:03:17Z
+  concordia verify --case cases/index.json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			now := a.now()
+			if at != "" {
+				t, err := wire.ParseTime(at)
+				if err != nil {
+					return usageError("--at: %v", err)
+				}
+				now = t
+			}
+			if cases {
+				if len(keyFiles) > 0 || at != "" {
+					return usageError("a case brings its own keys and time: leave out --keys and --at")
+				}
+				return a.verifyCases(args, verbose)
+			}
+			keys, err := readKeys(keyFiles)
+			if err != nil {
+				return err
+			}
+			return a.verifyFiles(args, keys, now)
+		},
+	}
+	cmd.Flags().StringArrayVar(&keyFiles, "keys", nil, "JSON `file` with the public keys to trust (repeatable)")
+	cmd.Flags().StringVar(&at, "at", "", "judge at this `time` instead of now")
+	cmd.Flags().BoolVar(&cases, "case", false, "the files are self-contained cases")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "with --case: also show the cases that came out as expected")
+	return cmd
+}
+
+// readKeys reads the files of --keys. did:key ids resolve themselves.
+func readKeys(files []string) (wire.Keys, error) {
+	known := make(wire.KeyMap)
+	for _, path := range files {
+		v, err := readJSON(path)
+		if err != nil {
+			return nil, err
+		}
+		for id, text := range v.Members() {
+			key, err := wire.DecodePublicKey(text.Text())
+			if err != nil {
+				return nil, fmt.Errorf("reading the key of %q in %s: %w", id, path, err)
+			}
+			known[wire.AgentID(id)] = key
+		}
+		if v.Kind() != wire.Object {
+			return nil, fmt.Errorf("reading %s: want a JSON object of agent id and public key", path)
+		}
+	}
+	return wire.AnyKeys{known, wire.DIDKeys{}}, nil
+}
+
+// readFile reads a file of bounded size.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > wire.MaxDocumentSize {
+		return nil, fmt.Errorf("reading %s: larger than %d bytes", path, wire.MaxDocumentSize)
+	}
+	return os.ReadFile(path)
+}
+
+func readJSON(path string) (wire.Value, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return wire.Value{}, err
+	}
+	v, err := parseDocument(data)
+	if err != nil {
+		return v, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return v, nil
+}
+
+// parseDocument reads a JSON text, or one a line as an array.
+func parseDocument(data []byte) (wire.Value, error) {
+	v, err := wire.Parse(data, wire.DocumentLimits)
+	if err == nil || !errors.Is(err, wire.RuleSyntax) {
+		return v, err
+	}
+	var lines []wire.Value
+	for line := range strings.Lines(string(data)) {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		each, lineErr := wire.Parse([]byte(line), wire.DocumentLimits)
+		if lineErr != nil {
+			return wire.Value{}, err
+		}
+		lines = append(lines, each)
+	}
+	return wire.Encode(lines)
+}
+
+// A verification is what became of one file.
+type verification struct {
+	File     string         `json:"file"`
+	Kind     string         `json:"kind"`
+	Verdict  wire.Outcome   `json:"verdict"`
+	State    protocol.State `json:"state,omitempty"`
+	Messages int            `json:"messages,omitempty"`
+	Checks   []finding      `json:"checks"`
+	report   wire.Report
+}
+
+// verifyValue checks whatever kind of artifact v is.
+func verifyValue(v wire.Value, keys wire.Keys, now time.Time) verification {
+	var r verification
+	_, isAttestation := v.Get("concordia_attestation")
+	_, isMessage := v.Get("concordia")
+	switch {
+	case isAttestation:
+		r.Kind = "receipt"
+		_, r.report = attest.VerifyAttestation(v, keys, now, nil)
+	case isMessage:
+		r.Kind = "message"
+		_, err := verifyOne(v, keys)
+		r.report = wire.Report{wire.Find("message", false, err)}
+	default:
+		r.Kind = "transcript"
+		doc, err := session.ReadDocument(v)
+		if err != nil {
+			r.report = wire.Report{wire.Find("read", false, err)}
+			break
+		}
+		var t *session.Transcript
+		t, r.report = doc.Check(doc.SessionID(), keys, now, &session.Options{Import: true}, parallel)
+		s := t.Session().At(now)
+		r.State, r.Messages = s.State(), s.Len()
+	}
+	r.Verdict, r.Checks = r.report.Outcome(), findings(r.report)
+	return r
+}
+
+func (a *app) verifyFiles(files []string, keys wire.Keys, now time.Time) error {
+	verdict := wire.Passed
+	results := []verification{}
+	for _, path := range files {
+		data, err := readFile(path)
+		if err != nil {
+			return err
+		}
+		var r verification
+		if v, err := parseDocument(data); err != nil {
+			r = verification{Kind: "unreadable", report: wire.Report{wire.Find("read", false, err)}}
+			r.Verdict, r.Checks = r.report.Outcome(), findings(r.report)
+		} else {
+			r = verifyValue(v, keys, now)
+		}
+		r.File = path
+		results = append(results, r)
+		if r.Verdict == wire.Failed || verdict == wire.Passed {
+			verdict = r.Verdict
+		}
+		a.printVerification(r)
+	}
+	if err := a.out.value(results); err != nil {
+		return err
+	}
+	return exit(verdict)
+}
+
+func (a *app) printVerification(r verification) {
+	what := r.Kind
+	if r.Kind == "transcript" {
+		what = fmt.Sprintf("transcript, %d messages, %s", r.Messages, r.State)
+	}
+	a.out.printf("%s: %s: %s\n", printable(r.File), what, a.out.outcome(r.Verdict))
+	a.out.report(r.report)
+}

@@ -1,0 +1,159 @@
+package conformance
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/concordia-node/concordia/protocol"
+	"github.com/concordia-node/concordia/wire"
+)
+
+// A Case asks whether one artifact stands, judged at one time with these keys.
+type Case struct {
+	ID       string
+	Kind     string // what the artifact is; see Kinds
+	Subject  Subject
+	Expected string // "accept", "reject", or "" if the case does not say
+	Arguable bool   // the verdict is a matter of opinion and decides nothing
+	Why      string
+}
+
+// A Subject is what a verdict depends on.
+type Subject struct {
+	Artifact   wire.Value
+	Unreadable error // why the artifact's text was refused, if it was
+	Keys       wire.Keys
+	Now        time.Time
+	Context    wire.Value // what the judge knows besides; see each kind
+}
+
+var (
+	errCaseInput = errors.New("want one of input, raw, raw_base64 and generator")
+	errTooLarge  = errors.New("the generated text is too large")
+)
+
+// ruleCase names the shape of a case file. It is a rule of this file format, not
+// of the protocol.
+var ruleCase = &wire.Rule{Section: "12.3", Name: "case", Class: wire.ClassSchema, Text: "a case file has the members of a case"}
+
+// ReadCase reads a case file (SPEC §12.3).
+func ReadCase(data []byte) (*Case, error) {
+	v, err := wire.Parse(data, wire.DocumentLimits)
+	if err != nil {
+		return nil, err
+	}
+	r := wire.Read(v, "", ruleCase)
+	c := &Case{
+		ID: r.Text("id"), Kind: r.Text("kind"),
+		Expected: r.OptText("expected"), Arguable: r.OptBool("arguable"), Why: r.OptText("why"),
+	}
+	if r.Has("expected") {
+		r.OneOf("expected", "accept", "reject")
+	}
+	c.Subject.Now = r.Time("now")
+	keys := make(caseKeys)
+	for id := range r.Object("public_keys").Whole().Members() {
+		keys[wire.AgentID(id)] = r.Object("public_keys").Text(id)
+	}
+	c.Subject.Keys = keys
+	c.Subject.Context = wire.Value{}
+	if context, ok := r.OptObject("context"); ok {
+		c.Subject.Context = context.Whole()
+	}
+	if err := c.Subject.readArtifact(r); err != nil {
+		return nil, err
+	}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (s *Subject) readArtifact(r wire.Reader) error {
+	var text []byte
+	switch {
+	case r.Has("input"):
+		s.Artifact = r.Value("input")
+		return nil
+	case r.Has("raw"):
+		text = []byte(r.Text("raw"))
+	case r.Has("raw_base64"):
+		b, err := base64.StdEncoding.DecodeString(r.Text("raw_base64"))
+		if err != nil {
+			return fmt.Errorf("reading raw_base64: %w", err)
+		}
+		text = b
+	case r.Has("generator"):
+		g := r.Object("generator")
+		count := int(g.Int("count", 0, wire.MaxDocumentSize))
+		opened, closed := g.Text("open"), g.Text("close")
+		if count*(len(opened)+len(closed)) > wire.MaxDocumentSize {
+			return errTooLarge
+		}
+		text = []byte(g.Text("prefix") + strings.Repeat(opened, count) + g.Text("middle") +
+			strings.Repeat(closed, count) + g.Text("suffix"))
+	default:
+		return errCaseInput
+	}
+	s.Artifact, s.Unreadable = wire.Parse(text, wire.DocumentLimits)
+	return nil
+}
+
+// caseKeys are the keys of a case as text. They pass the gate when they are asked
+// for, so that a weak key fails the message that needs it.
+type caseKeys map[wire.AgentID]string
+
+// Key implements wire.Keys.
+func (k caseKeys) Key(agent wire.AgentID, at time.Time) (wire.PublicKey, error) {
+	if text, ok := k[agent]; ok {
+		return wire.DecodePublicKey(text)
+	}
+	return wire.KeyMap(nil).Key(agent, at)
+}
+
+// ErrNotBuilt reports a kind of artifact that this version cannot judge yet.
+var ErrNotBuilt = errors.New("this kind of artifact is not judged yet")
+
+// judges hold, for each kind, what makes its report.
+var judges = map[string]func(Subject) wire.Report{
+	"transcript":  judgeTranscript,
+	"attestation": judgeAttestation,
+}
+
+// Judge checks the artifact of a case. It returns ErrNotBuilt for a kind without
+// a judge.
+func (c *Case) Judge() (wire.Report, error) {
+	judge, ok := judges[c.Kind]
+	if !ok {
+		return nil, fmt.Errorf("%w: %s", ErrNotBuilt, c.Kind)
+	}
+	if c.Subject.Unreadable != nil {
+		return wire.Report{wire.Find("read", false, c.Subject.Unreadable)}, nil
+	}
+	return judge(c.Subject), nil
+}
+
+// Verdict says of a report what a case calls it. A required check that could not
+// be made is a rejection.
+func Verdict(r wire.Report) string {
+	if r.Outcome() == wire.Passed {
+		return "accept"
+	}
+	return "reject"
+}
+
+// parties returns context.parties: who is what in a session, as the judge knows.
+func (s Subject) parties() map[wire.AgentID]protocol.Role {
+	listed, ok := s.Context.Get("parties")
+	if !ok {
+		return nil
+	}
+	parties := make(map[wire.AgentID]protocol.Role, listed.Len())
+	for id, role := range listed.Members() {
+		parties[wire.AgentID(id)] = protocol.Role(role.Text())
+	}
+	return parties
+}

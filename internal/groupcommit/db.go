@@ -1,0 +1,191 @@
+package groupcommit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"syscall"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+)
+
+// Defaults of [Options].
+const (
+	DefaultLockTimeout = time.Second
+	DefaultMaxBatch    = 1024
+)
+
+// Options for Open. The zero value is fine.
+type Options struct {
+	Timeout  time.Duration // to wait for the file lock; zero: DefaultLockTimeout
+	ReadOnly bool          // shares the file with other readers; Commit fails
+	MaxBatch int           // operations per transaction; zero: DefaultMaxBatch
+}
+
+// DB is a bbolt database with one committer goroutine. Its methods may be called
+// from many goroutines.
+type DB struct {
+	path     string
+	bolt     *bolt.DB
+	maxBatch int
+	close    func() error
+
+	// queue is unbuffered: an operation waits in its caller's hands, which is
+	// the back-pressure, until the committer takes it, which is the point up to
+	// which the caller may withdraw it.
+	queue     chan *request
+	committer sync.WaitGroup
+
+	mu      sync.Mutex // guards closed, and callers against Add during Wait
+	closed  bool
+	callers sync.WaitGroup // Commits in progress
+
+	// Of the committer, and of Close once that has ended.
+	failed error // what Commit returns from now on
+	stuck  bool  // bbolt panicked and holds its lock for ever
+}
+
+// Open opens the database at path, and creates it with mode 0600 if there is
+// none. It returns an [ErrLocked] if others use the file, and a [*CorruptError]
+// if the file does not make sense. Nil opts are the defaults.
+//
+// To find corruption Open reads the branch pages: a hundredth of the file or so.
+func Open(path string, opts *Options) (*DB, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.Timeout == 0 {
+		o.Timeout = DefaultLockTimeout
+	}
+	if o.MaxBatch <= 0 {
+		o.MaxBatch = DefaultMaxBatch
+	}
+	b, err := openChecked(path, o)
+	switch {
+	case err == berrors.ErrTimeout:
+		return nil, fmt.Errorf("opening %s: %w", path, ErrLocked)
+	case err != nil && errors.As(err, new(*CorruptError)):
+		return nil, err
+	case err != nil:
+		if p := new(fs.PathError); errors.As(err, &p) && p.Path == path {
+			err = p.Err // names the path once
+		}
+		return nil, fmt.Errorf("opening %s: %w", path, err)
+	}
+	db := &DB{path: path, bolt: b, maxBatch: o.MaxBatch, queue: make(chan *request)}
+	db.close = sync.OnceValue(db.shut)
+	db.committer.Go(db.run)
+	return db, nil
+}
+
+// openChecked opens the file read-only and verifies it before it lets bbolt write:
+// a bbolt that panics while it opens for writing keeps the file locked.
+func openChecked(path string, o Options) (*bolt.DB, error) {
+	info, err := os.Stat(path)
+	isNew := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case isNew && !o.ReadOnly:
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("not a regular file")
+	case info.Size() == 0 && o.ReadOnly:
+		return nil, errors.New("empty file")
+	case info.Size() > 0:
+		b, err := openBolt(path, o.Timeout, true)
+		if err != nil {
+			return nil, err
+		}
+		if err := verify(b, path); err != nil {
+			b.Close()
+			return nil, err
+		}
+		if o.ReadOnly {
+			return b, nil
+		}
+		if err := b.Close(); err != nil {
+			return nil, err
+		}
+	}
+	b, err := openBolt(path, o.Timeout, false)
+	if err != nil {
+		return nil, err
+	}
+	if isNew {
+		if err := syncDir(filepath.Dir(path)); err != nil {
+			b.Close()
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+func openBolt(path string, timeout time.Duration, readOnly bool) (b *bolt.DB, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer rescue(path, &err)
+	b, err = bolt.Open(path, 0o600, &bolt.Options{
+		Timeout:      timeout,
+		ReadOnly:     readOnly,
+		NoStatistics: true,
+	})
+	// What is neither the lock nor the system is about the content.
+	if err != nil && err != berrors.ErrTimeout &&
+		!errors.As(err, new(*fs.PathError)) && !errors.As(err, new(syscall.Errno)) {
+		err = &CorruptError{path, err}
+	}
+	return b, err
+}
+
+// syncDir makes the entry of a new file durable, which bbolt leaves to luck.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil // cannot sync a directory, and need not
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// View runs fn in a read-only transaction, which sees what has been committed
+// before. Slices from tx are valid until fn returns. Keep fn short, for bbolt
+// cannot reuse pages nor, now and then, commit while it runs; and do not call
+// Commit in it.
+func (db *DB) View(fn func(tx *bolt.Tx) error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer rescue(db.path, &err)
+	if err := db.bolt.View(fn); err != berrors.ErrDatabaseNotOpen {
+		return err
+	}
+	return ErrClosed
+}
+
+// Close waits until all operations that are queued have been committed and all
+// transactions have ended, then closes the file. Further calls return the same.
+func (db *DB) Close() error { return db.close() }
+
+func (db *DB) shut() error {
+	db.mu.Lock()
+	db.closed = true
+	db.mu.Unlock()
+	db.callers.Wait()
+	close(db.queue)
+	db.committer.Wait()
+	if db.stuck {
+		return db.failed // closing would wait for ever; the file stays locked
+	}
+	if err := db.bolt.Close(); err != nil {
+		return fmt.Errorf("closing %s: %w", db.path, err)
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/concordia-node/concordia/attest"
+	"github.com/concordia-node/concordia/wire"
+)
+
+// ErrOtherReceipt reports that a peer's receipt is not the one that follows from
+// the transcript here.
+var ErrOtherReceipt = errors.New("not the receipt of this transcript")
+
+// draft derives the unsigned receipt of the session.
+func (n *Negotiation) draft(now time.Time) (wire.Value, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	d, err := n.log.Receipt(now)
+	if err != nil {
+		return wire.Value{}, err
+	}
+	return d.Value()
+}
+
+// Receipt returns the receipt of a concluded session, countersigned by every
+// party and kept in the store of each (SPEC §9.6.5). Asking again returns the same.
+func (n *Negotiation) Receipt(ctx context.Context) (wire.Value, error) {
+	receipt, err := n.draft(n.agent.now())
+	if err != nil {
+		return wire.Value{}, err
+	}
+	if receipt, err = attest.Countersign(receipt, n.agent.id, n.agent.key); err != nil {
+		return wire.Value{}, err
+	}
+	// Twice, so that with more than two parties everyone sees all signatures.
+	for range 2 {
+		for _, id := range n.Session().Parties() {
+			if id == n.agent.id {
+				continue
+			}
+			if receipt, err = n.ask(ctx, id, receipt); err != nil {
+				return wire.Value{}, fmt.Errorf("asking %q to countersign: %w", id, err)
+			}
+		}
+	}
+	return receipt, n.keep(ctx, receipt)
+}
+
+func (n *Negotiation) ask(ctx context.Context, id wire.AgentID, receipt wire.Value) (wire.Value, error) {
+	peer, err := n.agent.peer(id)
+	if err != nil {
+		return wire.Value{}, err
+	}
+	text, err := peer.Countersign(ctx, []byte(receipt.Canonical()))
+	if err != nil {
+		return wire.Value{}, err
+	}
+	answer, err := wire.Parse(text, receiptLimits)
+	if err != nil {
+		return wire.Value{}, err
+	}
+	if !unsigned(answer).Equal(unsigned(receipt)) {
+		return wire.Value{}, ErrOtherReceipt
+	}
+	return answer, nil
+}
+
+// receiptLimits bound a receipt from a peer (SPEC §9.6.2).
+var receiptLimits = wire.Limits{Size: 64 << 10, Depth: wire.MaxDepth}
+
+func unsigned(receipt wire.Value) wire.Value {
+	return receipt.StripSignatures().Without("countersignatures")
+}
+
+// Countersign checks that a receipt is the one that follows from this agent's own
+// transcript and adds its signatures. A receipt that all parties have signed it
+// keeps. Countersign implements Peer.
+func (a *Agent) Countersign(ctx context.Context, receipt []byte) ([]byte, error) {
+	v, err := wire.Parse(receipt, receiptLimits)
+	if err != nil {
+		return nil, err
+	}
+	id := wire.ReadID[wire.SessionID](wire.Read(v, "", attest.RuleShape), "session_id")
+	n, err := a.Negotiation(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	own, err := n.draft(a.now())
+	if err != nil {
+		return nil, err
+	}
+	if !unsigned(v).Equal(unsigned(own)) {
+		return nil, ErrOtherReceipt
+	}
+	if v, err = attest.Countersign(v, a.id, a.key); err != nil {
+		return nil, err
+	}
+	if signatures, _ := v.Get("countersignatures"); signatures.Len() == len(n.Session().Parties()) {
+		if err := n.keep(ctx, v); err != nil {
+			return nil, err
+		}
+	}
+	return []byte(v.Canonical()), nil
+}
+
+// keep stores a receipt that verifies.
+func (n *Negotiation) keep(ctx context.Context, receipt wire.Value) error {
+	a, report := attest.VerifyAttestation(receipt, n.agent.keys, n.agent.now(), nil)
+	if err := report.Err(); err != nil {
+		return err
+	}
+	return n.agent.store.PutReceipt(ctx, a.Session, a.ID, receipt)
+}
