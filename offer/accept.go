@@ -64,7 +64,7 @@ func (o *Offer) Select(body wire.Value, at string, space *Space) (Terms, error) 
 // checkFill judges the terms that the accept gives and the branch does not.
 func (o *Offer) checkFill(b *Branch, chosen Terms, at string, space *Space) error {
 	for _, t := range chosen {
-		if _, given := b.Terms.Get(t.ID); given {
+		if b.Terms.find(t.ID) != nil {
 			continue
 		}
 		p := at + wire.Pointer("accepted_terms", t.ID)
@@ -72,8 +72,8 @@ func (o *Offer) checkFill(b *Branch, chosen Terms, at string, space *Space) erro
 		if n < 0 || !space.terms[n].bounded() {
 			return RuleFill.At(p)
 		}
-		if err := space.terms[n].check(t.Object, p); err != nil {
-			return err
+		if v := space.terms[n].check(t); v != nil {
+			return locate(v, p, t.Object)
 		}
 	}
 	return nil

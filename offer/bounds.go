@@ -13,6 +13,8 @@ type Bounds struct {
 	Min, Max wire.Value   // inclusive; numbers, or strings of one temporal form
 	Enum     []wire.Value // allowed values, compared as JSON values
 	Currency string       // the term's currency member must be this
+
+	lo, hi place // of Min and Max
 }
 
 func (b Bounds) empty() bool {
@@ -28,8 +30,9 @@ var (
 // readBounds reads min, max, enum and currency as far as r has them.
 func readBounds(r wire.Reader) Bounds {
 	var b Bounds
-	b.Min, b.Max = readBound(r, "min"), readBound(r, "max")
-	if b.Min.Kind() != wire.Absent && b.Max.Kind() != wire.Absent && !atMost(b.Min, b.Max) {
+	b.Min, b.lo = readBound(r, "min")
+	b.Max, b.hi = readBound(r, "max")
+	if !b.consistent() {
 		r.Fail("max", errMinMax)
 	}
 	if r.Has("enum") {
@@ -42,52 +45,49 @@ func readBounds(r wire.Reader) Bounds {
 	return b
 }
 
-func readBound(r wire.Reader, name string) wire.Value {
+func readBound(r wire.Reader, name string) (wire.Value, place) {
 	if !r.Has(name) {
-		return wire.Value{}
+		return wire.Value{}, place{}
 	}
 	v := r.Value(name)
-	if _, ok := position(v); !ok {
+	p := position(v)
+	if !p.ordered() {
 		r.Fail(name, errNotOrdered)
 	}
-	return v
+	return v, p
 }
 
-// contain reports whether the term object {"value": …, "currency": …} is inside.
-// What cannot be compared is not inside.
-func (b Bounds) contain(object wire.Value) bool {
-	value, _ := object.Get("value")
-	if b.Min.Kind() != wire.Absent && !atMost(b.Min, value) {
-		return false
+// contain reports whether a term, {"value": …, "currency": …}, is inside. What
+// cannot be compared is not inside.
+func (b *Bounds) contain(t NamedTerm) bool {
+	switch {
+	case b.lo.form != 0 && !b.lo.atMost(t.place):
+	case b.hi.form != 0 && !t.place.atMost(b.hi):
+	case b.Enum != nil && !slices.ContainsFunc(b.Enum, t.value.Equal):
+	case b.Currency != "" && !hasCurrency(t.Object, b.Currency):
+	default:
+		return true
 	}
-	if b.Max.Kind() != wire.Absent && !atMost(value, b.Max) {
-		return false
-	}
-	if b.Enum != nil && !slices.ContainsFunc(b.Enum, value.Equal) {
-		return false
-	}
-	if b.Currency != "" {
-		c, _ := object.Get("currency")
-		return c.Text() == b.Currency
-	}
-	return true
+	return false
 }
 
-// atMost reports whether a is less than or equal to b, and false if the two have
-// no order.
-func atMost(a, b wire.Value) bool {
-	x, okX := position(a)
-	y, okY := position(b)
-	return okX && okY && x.form == y.form && x.at <= y.at
+func hasCurrency(object wire.Value, currency string) bool {
+	c, _ := object.Get("currency")
+	return c.Text() == currency
+}
+
+// consistent reports whether min and max leave something between them.
+func (b *Bounds) consistent() bool {
+	return b.lo.form == 0 || b.hi.form == 0 || b.lo.atMost(b.hi)
 }
 
 // looser returns the name of the member by which next allows more than b, or "".
 // A member that next leaves out stays in force.
-func (b Bounds) looser(next Bounds) string {
+func (b *Bounds) looser(next *Bounds) string {
 	switch {
-	case next.Min.Kind() != wire.Absent && b.Min.Kind() != wire.Absent && !atMost(b.Min, next.Min):
+	case next.lo.form != 0 && b.lo.form != 0 && !b.lo.atMost(next.lo):
 		return "min"
-	case next.Max.Kind() != wire.Absent && b.Max.Kind() != wire.Absent && !atMost(next.Max, b.Max):
+	case next.hi.form != 0 && b.hi.form != 0 && !next.hi.atMost(b.hi):
 		return "max"
 	case next.Enum != nil && b.Enum != nil && slices.ContainsFunc(next.Enum, func(v wire.Value) bool {
 		return !slices.ContainsFunc(b.Enum, v.Equal)
@@ -101,11 +101,11 @@ func (b Bounds) looser(next Bounds) string {
 
 // tightened returns b with the members that next gives.
 func (b Bounds) tightened(next Bounds) Bounds {
-	if next.Min.Kind() != wire.Absent {
-		b.Min = next.Min
+	if next.lo.form != 0 {
+		b.Min, b.lo = next.Min, next.lo
 	}
-	if next.Max.Kind() != wire.Absent {
-		b.Max = next.Max
+	if next.hi.form != 0 {
+		b.Max, b.hi = next.Max, next.hi
 	}
 	if next.Enum != nil {
 		b.Enum = next.Enum
@@ -139,12 +139,15 @@ func (c Constraints) Declare(body wire.Value, at string) (Constraints, error) {
 		if b.empty() {
 			tr.Fail("", errNoBound)
 		}
-		if member := next[id].looser(b); member != "" {
+		before := next[id]
+		if member := before.looser(&b); member != "" {
 			tr.FailRule(RuleLoosened, member, nil)
 		}
-		if next[id] = next[id].tightened(b); !next[id].consistent() {
+		after := before.tightened(b)
+		if !after.consistent() {
 			tr.Fail("", errMinMax)
 		}
+		next[id] = after
 	}
 	if err := r.Err(); err != nil {
 		return c, err
@@ -152,38 +155,35 @@ func (c Constraints) Declare(body wire.Value, at string) (Constraints, error) {
 	return Constraints{next}, nil
 }
 
-func (b Bounds) consistent() bool {
-	return b.Min.Kind() == wire.Absent || b.Max.Kind() == wire.Absent || atMost(b.Min, b.Max)
-}
-
-// allow reports whether a term object keeps the constraints. A term that has no
-// value yet keeps them.
-func (c Constraints) allow(terms Terms) (id string, ok bool) {
-	if len(c.byTerm) == 0 {
-		return "", true
-	}
-	for _, t := range terms {
-		if b, limited := c.byTerm[t.ID]; limited && !b.contain(t.Object) {
-			return t.ID, false
-		}
-	}
-	return "", true
-}
-
-// Check reports the first branch of o that breaks the constraints (SPEC §3.5).
+// Check reports the first branch of o that breaks the constraints, the body of o
+// standing at pointer at (SPEC §3.5).
 func (c Constraints) Check(o *Offer, at string) error {
-	for _, b := range o.Branches {
-		if err := c.CheckTerms(b.Terms, at); err != nil {
-			return err
+	for i := range o.Branches {
+		if id := c.broken(o.Branches[i].Terms); id != "" {
+			return o.locate(RuleConstraint.Because("/value", errors.New("term "+quote(id))), at, i, id)
 		}
 	}
 	return nil
 }
 
-// CheckTerms is Check for the terms of a deal.
-func (c Constraints) CheckTerms(terms Terms, at string) error {
-	if id, ok := c.allow(terms); !ok {
+// CheckDeal is Check for the deal that an accept, its body at pointer at, makes.
+func (c Constraints) CheckDeal(deal Terms, at string) error {
+	if id := c.broken(deal); id != "" {
 		return RuleConstraint.Because(at, errors.New("term "+quote(id)))
 	}
 	return nil
+}
+
+// broken returns the first term that breaks the constraints, or "". A term
+// without a value keeps them.
+func (c Constraints) broken(terms Terms) string {
+	if len(c.byTerm) == 0 {
+		return ""
+	}
+	for _, t := range terms {
+		if b, limited := c.byTerm[t.ID]; limited && !b.contain(t) {
+			return t.ID
+		}
+	}
+	return ""
 }

@@ -1,10 +1,6 @@
 package offer
 
-import (
-	"math"
-
-	"github.com/concordia-node/concordia/wire"
-)
+import "math"
 
 // Concession measures how far a party moved, from its offer prev to its offer
 // next, toward goal, the counterparty's latest offer: 0 is not at all, 1 all the
@@ -22,22 +18,15 @@ func (s *Space) Concession(prev, next, goal *Offer) float64 {
 	sum, apart := 0.0, 0
 	for i := range s.terms {
 		t := &s.terms[i]
-		p, n, g := prev.values(t.ID), next.values(t.ID), goal.values(t.ID)
-		if len(p) == 0 || len(n) == 0 || len(g) == 0 {
-			continue
-		}
-		before := nearest(p, g)
-		if before == 0 {
+		before, ok := nearest(t.ID, prev, goal)
+		after, okAfter := nearest(t.ID, next, goal)
+		if !ok || !okAfter || before == 0 {
 			continue
 		}
 		apart++
-		width := t.width()
-		if width == 0 {
-			width = widest(append(append(p, n...), g...))
-		}
 		// Every operation is rounded by itself, so that all machines agree.
-		if moved := float64(before - nearest(n, g)); moved > 0 {
-			sum += min(float64(moved/width), 1)
+		if moved := float64(before - after); moved > 0 {
+			sum += min(float64(moved/t.width(prev, next, goal)), 1)
 		}
 	}
 	if apart == 0 {
@@ -46,58 +35,50 @@ func (s *Space) Concession(prev, next, goal *Offer) float64 {
 	return sum / float64(apart)
 }
 
-// values returns what the branches of o give a term.
-func (o *Offer) values(id string) []wire.Value {
-	var values []wire.Value
-	for i := range o.Branches {
-		if object, ok := o.Branches[i].Terms.Get(id); ok {
-			v, _ := object.Get("value")
-			values = append(values, v)
+// width returns the range of a term: what open gives it, else what lies between
+// the values of the offers.
+func (t *Term) width(offers ...*Offer) float64 {
+	for i := range t.Bounds {
+		if b := &t.Bounds[i]; b.lo.form != 0 && b.lo.form == b.hi.form && b.lo.at < b.hi.at {
+			return b.hi.at - b.lo.at
 		}
 	}
-	return values
-}
-
-// width returns the range that open gives a term, or 0.
-func (t *Term) width() float64 {
-	for _, b := range t.Bounds {
-		lo, okLo := position(b.Min)
-		hi, okHi := position(b.Max)
-		if okLo && okHi {
-			return hi.at - lo.at
-		}
-	}
-	return 0
-}
-
-func distance(a, b wire.Value) float64 {
-	x, okX := position(a)
-	y, okY := position(b)
-	switch {
-	case okX && okY && x.form == y.form:
-		return math.Abs(x.at - y.at)
-	case a.Equal(b):
-		return 0
-	}
-	return 1
-}
-
-func nearest(a, b []wire.Value) float64 {
-	least := math.Inf(1)
-	for _, x := range a {
-		for _, y := range b {
-			least = min(least, distance(x, y))
-		}
-	}
-	return least
-}
-
-func widest(values []wire.Value) float64 {
 	most := 0.0
-	for i, x := range values {
-		for _, y := range values[:i] {
-			most = max(most, distance(x, y))
+	for i, a := range offers {
+		for _, b := range offers[:i+1] {
+			eachPair(t.ID, a, b, func(d float64) { most = max(most, d) })
 		}
 	}
 	return most
+}
+
+// nearest returns the smallest distance between the values that two offers give
+// a term, and false if one of them gives it none.
+func nearest(term string, a, b *Offer) (float64, bool) {
+	least := math.Inf(1)
+	eachPair(term, a, b, func(d float64) { least = min(least, d) })
+	return least, !math.IsInf(least, 1)
+}
+
+// eachPair calls f with the distance of each value that a gives the term from
+// each that b gives it.
+func eachPair(term string, a, b *Offer, f func(float64)) {
+	for i := range a.Branches {
+		x := a.Branches[i].Terms.find(term)
+		for j := range b.Branches {
+			if y := b.Branches[j].Terms.find(term); x != nil && y != nil {
+				f(distance(x, y))
+			}
+		}
+	}
+}
+
+func distance(a, b *NamedTerm) float64 {
+	switch {
+	case a.place.ordered() && a.place.form == b.place.form:
+		return math.Abs(a.place.at - b.place.at)
+	case a.value.Equal(b.value):
+		return 0
+	}
+	return 1
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/concordia-node/concordia/wire"
@@ -28,6 +29,7 @@ type Offer struct {
 	ValidUntil time.Time // zero: no limit but the session's offer_ttl
 	Branches   []Branch  // at least one
 	open       []string  // terms expressly left open
+	body       wire.Value
 }
 
 // A Branch is one deal that an offer allows.
@@ -54,7 +56,7 @@ var (
 func Read(body wire.Value, at string, space *Space) (*Offer, error) {
 	r := wire.Read(body, at, RuleShape)
 	r.Open("offer_id", "terms", "open_terms", "conditions", "bundles", "select", "complete", "valid_until")
-	o := &Offer{ID: wire.ReadID[wire.OfferID](r, "offer_id"), Shape: Basic}
+	o := &Offer{ID: wire.ReadID[wire.OfferID](r, "offer_id"), Shape: Basic, body: body}
 	if r.Has("valid_until") {
 		o.ValidUntil = r.Time("valid_until")
 	}
@@ -112,7 +114,7 @@ func Read(body wire.Value, at string, space *Space) (*Offer, error) {
 // complete basic offer of no party.
 func ReadResolution(body wire.Value, at string, space *Space) (*Offer, error) {
 	r := wire.Read(body, at, RuleShape)
-	o := &Offer{Shape: Basic, Branches: []Branch{{Terms: readTerms(r.Object("terms"), false)}}}
+	o := &Offer{Shape: Basic, body: body, Branches: []Branch{{Terms: readTerms(r.Object("terms"), false)}}}
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
@@ -127,7 +129,7 @@ func ReadResolution(body wire.Value, at string, space *Space) (*Offer, error) {
 
 // gives reports whether some branch gives the term a value of its own.
 func (o *Offer) gives(id string) bool {
-	return slices.ContainsFunc(o.Branches, func(b Branch) bool { _, ok := b.Terms.Get(id); return ok })
+	return slices.ContainsFunc(o.Branches, func(b Branch) bool { return b.Terms.find(id) != nil })
 }
 
 // readTerms reads an object of terms. Where plain is allowed, as in conditions
@@ -146,7 +148,7 @@ func readTerms(r wire.Reader, plain bool) Terms {
 		default:
 			r.FailRule(RuleTerm, id, errNotATerm)
 		}
-		terms = append(terms, NamedTerm{id, v})
+		terms = append(terms, named(id, v))
 	}
 	return terms
 }
@@ -204,40 +206,42 @@ func (o *Offer) settle(space *Space, at string) error {
 		b := &o.Branches[i]
 		for _, t := range b.Terms {
 			if n := space.find(t.ID); n >= 0 {
-				if err := space.terms[n].check(t.Object, o.pointer(at, i, t.ID)); err != nil {
-					return err
+				if v := space.terms[n].check(t); v != nil {
+					return o.locate(v, at, i, t.ID)
 				}
-			} else if v, _ := t.Object.Get("value"); v.Kind() == wire.Null {
-				return RuleTerm.At(o.pointer(at, i, t.ID))
+			} else if t.value.Kind() == wire.Null {
+				return o.locate(RuleTerm.At(""), at, i, t.ID)
 			}
 		}
 		for n := range space.terms {
 			t := &space.terms[n]
-			if _, given := b.Terms.Get(t.ID); given || t.Value.Kind() == wire.Absent || slices.Contains(o.open, t.ID) {
-				continue
+			if t.inherited.ID != "" && b.Terms.find(t.ID) == nil && !slices.Contains(o.open, t.ID) {
+				b.Terms = append(slices.Clip(b.Terms), t.inherited)
 			}
-			b.Terms, _ = b.Terms.merged(Terms{{t.ID, t.Value}})
 		}
 	}
 	return nil
 }
 
-// pointer returns where branch i gives a term its value.
-func (o *Offer) pointer(at string, i int, term string) string {
-	switch o.Shape {
-	case Bundle:
-		return at + wire.Pointer("bundles", fmt.Sprint(i), "terms", term)
-	case Conditional:
-		return at + wire.Pointer("conditions", fmt.Sprint(i))
+// locate makes v point to the term of branch i as the body gives it.
+func (o *Offer) locate(v *wire.Violation, at string, i int, term string) error {
+	n := strconv.Itoa(i)
+	for _, path := range [][]string{
+		{"conditions", n, "then", term}, {"conditions", n, "if", term}, {"bundles", n, "terms", term}, {"terms", term},
+	} {
+		if written, ok := o.body.At(path...); ok {
+			return locate(v, at+wire.Pointer(path...), written)
+		}
 	}
-	return at + wire.Pointer("terms", term)
+	v.At = at
+	return v
 }
 
 // gap returns the first term of the space to which the branch gives no value, or
 // "" if it is complete.
 func (b *Branch) gap(space *Space) string {
 	for i := range space.terms {
-		if _, ok := b.Terms.Get(space.terms[i].ID); !ok {
+		if b.Terms.find(space.terms[i].ID) == nil {
 			return space.terms[i].ID
 		}
 	}

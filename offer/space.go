@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/concordia-node/concordia/wire"
 )
@@ -34,8 +35,9 @@ type Term struct {
 	Type   Type
 	Label  string
 	Unit   string
-	Bounds []Bounds   // all of them hold
-	Value  wire.Value // what an offer that does not mention the term inherits; may be absent
+	Bounds []Bounds // all of them hold
+
+	inherited NamedTerm // by an offer that does not mention the term; zero if open gives no value
 }
 
 // A Space is the set of terms that an open message defines (SPEC §3.2). It is
@@ -88,9 +90,9 @@ func ReadSpace(body wire.Value, at string) (*Space, error) {
 			}
 		}
 		if tr.Has("value") {
-			t.Value = termObject(tr.Whole())
-			if err := t.check(t.Value, tr.Pointer()); err != nil && r.Err() == nil {
-				return nil, err
+			t.inherited = named(id, termObject(tr.Whole()))
+			if v := t.check(t.inherited); v != nil && r.Err() == nil {
+				return nil, locate(v, tr.Pointer(), t.inherited.Object)
 			}
 		}
 		s.terms = append(s.terms, t)
@@ -120,15 +122,13 @@ func (t Type) known() bool {
 	return slices.Contains([]Type{Numeric, Temporal, Categorical, Boolean, FreeText, Composite}, t)
 }
 
-// fits reports whether a value has the type.
-func (t Type) fits(v wire.Value) bool {
-	k := v.Kind()
+// fits reports whether a value of kind k, at its place, has the type.
+func (t Type) fits(k wire.Kind, at place) bool {
 	switch t {
 	case Numeric:
 		return k == wire.Number
 	case Temporal:
-		_, known := readTemporal(v.Text())
-		return k == wire.Number || known
+		return at.form != 0
 	case Categorical:
 		return k == wire.String || k == wire.Number || k == wire.Bool
 	case Boolean:
@@ -138,24 +138,34 @@ func (t Type) fits(v wire.Value) bool {
 	case Composite:
 		return k == wire.Object || k == wire.Array
 	}
-	return k != wire.Null && k != wire.Absent
+	return true
 }
 
-// check judges a term of an offer, {"value": …, …}, that stands at pointer at.
-func (t *Term) check(object wire.Value, at string) error {
-	value, ok := object.Get("value")
-	switch {
-	case !ok || value.Kind() == wire.Null:
-		return RuleTerm.At(at)
-	case !t.Type.fits(value):
-		return RuleTermType.Because(at+"/value", fmt.Errorf("want %s", t.Type))
+// check judges a term of an offer, {"value": …, …}. The violation points from the
+// term: see locate.
+func (t *Term) check(given NamedTerm) *wire.Violation {
+	switch k := given.value.Kind(); {
+	case k == wire.Absent || k == wire.Null:
+		return RuleTerm.At("")
+	case !t.Type.fits(k, given.place):
+		return RuleTermType.Because("/value", fmt.Errorf("want %s", t.Type))
 	}
 	for _, b := range t.Bounds {
-		if !b.contain(object) {
-			return RuleTermBounds.At(at + "/value")
+		if !b.contain(given) {
+			return RuleTermBounds.At("/value")
 		}
 	}
 	return nil
+}
+
+// locate makes v point from the artifact's root, at being where the term stands
+// and written what stands there: {"value": …}, or where allowed just the value.
+func locate(v *wire.Violation, at string, written wire.Value) error {
+	if _, ok := written.Get(strings.TrimPrefix(v.At, "/")); ok {
+		at += v.At
+	}
+	v.At = at
+	return v
 }
 
 // bounded reports whether open limits the values of the term, so that an accept
@@ -170,16 +180,31 @@ type Terms []NamedTerm
 type NamedTerm struct {
 	ID     string
 	Object wire.Value
+
+	value wire.Value
+	place place // of the value, if it has one
+}
+
+func named(id string, object wire.Value) NamedTerm {
+	value, _ := object.Get("value")
+	return NamedTerm{id, object, value, position(value)}
 }
 
 // Get returns the object of a term.
 func (ts Terms) Get(id string) (wire.Value, bool) {
-	for i := range ts {
-		if ts[i].ID == id {
-			return ts[i].Object, true
-		}
+	if t := ts.find(id); t != nil {
+		return t.Object, true
 	}
 	return wire.Value{}, false
+}
+
+func (ts Terms) find(id string) *NamedTerm {
+	for i := range ts {
+		if ts[i].ID == id {
+			return &ts[i]
+		}
+	}
+	return nil
 }
 
 // Value returns the terms as one JSON object.
@@ -198,22 +223,25 @@ func (ts Terms) Value() wire.Value {
 // merged returns the terms with those of more put in. Members that both give
 // must be equal; if not, it returns the id of the term in conflict.
 func (ts Terms) merged(more Terms) (Terms, string) {
-	out := slices.Clone(ts)
+	if len(more) == 0 {
+		return ts, ""
+	}
+	out := append(make(Terms, 0, len(ts)+len(more)), ts...)
 	for _, t := range more {
-		i := slices.IndexFunc(out, func(o NamedTerm) bool { return o.ID == t.ID })
-		if i < 0 {
+		have := out.find(t.ID)
+		if have == nil {
 			out = append(out, t)
 			continue
 		}
-		object := out[i].Object
+		object := have.Object
 		for name, v := range t.Object.Members() {
-			if have, ok := object.Get(name); !ok {
+			if other, ok := object.Get(name); !ok {
 				object = object.With(name, v)
-			} else if !have.Equal(v) {
+			} else if !other.Equal(v) {
 				return nil, t.ID
 			}
 		}
-		out[i].Object = object
+		have.Object = object
 	}
 	return out, ""
 }

@@ -9,32 +9,56 @@ import (
 )
 
 // A place is where a value lies on a line, so that two values of one form can be
-// compared and their distance taken.
+// compared and their distance taken. The zero place is nowhere.
 type place struct {
-	form string  // values of different forms have no order
+	form form
 	at   float64 // the number itself, or seconds
 }
 
-// position places a number or a temporal string.
-func position(v wire.Value) (place, bool) {
-	if n, ok := v.Float(); ok {
-		return place{"number", n}, true
+// A form is what two values must share to have an order.
+type form uint8
+
+const (
+	formNumber form = iota + 1
+	formInstant
+	formDate
+	formMonth
+	formYear
+	formLocalTime
+	formClock
+	formDuration
+	formUnordered // temporal, but a week date or a duration in months or years
+)
+
+// ordered reports whether places of this form have an order.
+func (p place) ordered() bool { return p.form != 0 && p.form != formUnordered }
+
+// atMost reports whether p is before or at q, and false if they have no order.
+func (p place) atMost(q place) bool { return p.ordered() && p.form == q.form && p.at <= q.at }
+
+// position places a number or a temporal string (SPEC §3.1.1).
+func position(v wire.Value) place {
+	switch v.Kind() {
+	case wire.Number:
+		n, _ := v.Float()
+		return place{formNumber, n}
+	case wire.String:
+		return readTemporal(v.Text())
 	}
-	p, ok := readTemporal(v.Text())
-	return p, ok && p.form != ""
+	return place{}
 }
 
-// The forms of ISO 8601 that a temporal value may have (SPEC §3.1.1). A form with
-// a layout has an order; a week date or a duration in months or years is
-// accepted but has none.
-var temporalLayouts = []struct{ form, layout string }{
-	{"date", time.DateOnly},
-	{"month", "2006-01"},
-	{"year", "2006"},
-	{"local time", "2006-01-02T15:04:05"},
-	{"local time", "2006-01-02T15:04"},
-	{"clock", time.TimeOnly},
-	{"clock", "15:04"},
+var temporalLayouts = []struct {
+	form   form
+	layout string
+}{
+	{formDate, time.DateOnly},
+	{formMonth, "2006-01"},
+	{formYear, "2006"},
+	{formLocalTime, "2006-01-02T15:04:05"},
+	{formLocalTime, "2006-01-02T15:04"},
+	{formClock, time.TimeOnly},
+	{formClock, "15:04"},
 }
 
 var (
@@ -45,37 +69,41 @@ var (
 // maxTemporal bounds the text of a temporal value.
 const maxTemporal = 64
 
-func readTemporal(s string) (place, bool) {
-	if s == "" || len(s) > maxTemporal {
-		return place{}, false
-	}
-	if t, err := wire.ParseTime(s); err == nil {
-		return place{"instant", seconds(t)}, true
+func readTemporal(s string) place {
+	switch {
+	case s == "" || len(s) > maxTemporal:
+		return place{}
+	case s[0] == 'P':
+		return readDuration(s)
+	case s[0] < '0' || s[0] > '9':
+		return place{}
 	}
 	for _, l := range temporalLayouts {
-		if len(s) != len(l.layout) {
-			continue
+		if len(s) == len(l.layout) {
+			if t, err := time.Parse(l.layout, s); err == nil {
+				return place{l.form, seconds(t)}
+			}
 		}
-		if t, err := time.Parse(l.layout, s); err == nil {
-			return place{l.form, seconds(t)}, true
-		}
+	}
+	if t, err := wire.ParseTime(s); err == nil {
+		return place{formInstant, seconds(t)}
 	}
 	if weekForm.MatchString(s) {
-		return place{}, true
+		return place{form: formUnordered}
 	}
-	return readDuration(s)
+	return place{}
 }
 
 // seconds are exact for whole seconds of the years 0 to 9999.
 func seconds(t time.Time) float64 { return float64(t.Unix()) + float64(t.Nanosecond())/1e9 }
 
-func readDuration(s string) (place, bool) {
+func readDuration(s string) place {
 	m := durationForm.FindStringSubmatch(s)
 	if m == nil || s == "P" || s[len(s)-1] == 'T' {
-		return place{}, false
+		return place{}
 	}
 	if m[1] != "" || m[2] != "" {
-		return place{}, true // years and months have no fixed length
+		return place{form: formUnordered} // years and months have no fixed length
 	}
 	total := 0.0
 	for i, unit := range []float64{7 * 86400, 86400, 3600, 60, 1} {
@@ -83,7 +111,7 @@ func readDuration(s string) (place, bool) {
 			total += float64(n * unit)
 		}
 	}
-	return place{"duration", total}, true
+	return place{formDuration, total}
 }
 
 func quote(s string) string { return strconv.QuoteToASCII(s[:min(len(s), 200)]) }

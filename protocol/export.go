@@ -28,7 +28,7 @@ func (a *Automaton) DOT() string {
 		fmt.Fprintf(&b, "\t%q%s;\n", s, shape)
 	}
 	for _, row := range a.rows() {
-		label := fmt.Sprintf("%s\n%s", row.By, strings.Join(row.labels, "\n"))
+		label := fmt.Sprintf("%s\n%s", row.By, strings.ReplaceAll(strings.Join(row.labels, "\n"), "`", ""))
 		if row.If != "" {
 			label += fmt.Sprintf("\n[%s]", row.If)
 		}

@@ -241,7 +241,7 @@ func (s *Session) consent(m *wire.Message, who int) error {
 	if err != nil {
 		return err
 	}
-	if err := s.allowedByAll(func(c offer.Constraints) error { return c.CheckTerms(deal, "/body/accepted_terms") }); err != nil {
+	if err := s.allowedByAll(func(c offer.Constraints) error { return c.CheckDeal(deal, "/body") }); err != nil {
 		return err
 	}
 	if s.live.accepted != 0 && !deal.Value().Equal(s.live.deal.Value()) {

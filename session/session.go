@@ -56,6 +56,7 @@ type Session struct {
 	clock    time.Time // largest timestamp so far
 	last     time.Time // timestamp of the last message
 	lastFrom wire.AgentID
+	now      time.Time // set by At, for Moves
 	opened   time.Time
 	deadline time.Time // of PROPOSED and ACTIVE
 
@@ -120,10 +121,12 @@ func (s Session) ID() wire.SessionID { return s.id }
 // State returns the state after the messages so far. See At for the state at a time.
 func (s Session) State() protocol.State { return s.state }
 
-// At returns the session at a time without further messages: EXPIRED once the
-// deadline has come. A node must not act on that before deadline and clock skew
-// have passed and its log is complete (SPEC §5.3).
+// At returns the session as it stands at a time without further messages: EXPIRED
+// once the deadline has come, and Moves without those that come too late. A node
+// must not act on an expiry before deadline and clock skew have passed and its log
+// is complete (SPEC §5.3).
 func (s Session) At(t time.Time) Session {
+	s.now = t
 	if to, ok := Machine.Step(s.state, ttlElapsed, func(protocol.Role, protocol.Guard) bool { return true }); ok && !t.Before(s.deadline) {
 		s.state = to
 		s.ending = Ending{At: s.deadline}
@@ -238,7 +241,7 @@ func (s Session) Apply(m *wire.Message) (Session, error) {
 	if err != nil {
 		if v, ok := errors.AsType[*wire.Violation](err); ok {
 			at := s.At(s.judged(m))
-			err = v.Rule.Because(v.At, &Refusal{State: at.state, Moves: at.Moves(m.From), Err: v.Err})
+			return s, v.Rule.Because(v.At, &Refusal{State: at.state, Moves: at.Moves(m.From), Err: v.Err})
 		}
 		return s, err
 	}
@@ -272,7 +275,7 @@ func (s Session) apply(m *wire.Message) (Session, error) {
 	}
 	// The registers are replaced below; whoever holds the old Session keeps his.
 	s.parties = slices.Clone(s.parties)
-	s.clock = now
+	s.clock, s.now = now, time.Time{}
 	holds, err := s.register(m, who)
 	if err != nil {
 		return s, err
@@ -364,9 +367,13 @@ func (s *Session) settle(from protocol.State, m *wire.Message) {
 	}
 }
 
-// Moves returns the messages that the agent may send now, as far as that depends
-// on the state and on the current offer (SPEC §5.2).
+// Moves returns the messages that the agent may send, as far as that depends on
+// the state, on the current offer and on the time given to At, else on the session
+// clock (SPEC §5.2).
 func (s Session) Moves(agent wire.AgentID) []wire.MessageType {
+	if s.now.Before(s.clock) {
+		s.now = s.clock
+	}
 	who, err := s.sender(&wire.Message{Envelope: wire.Envelope{From: agent}})
 	if err != nil {
 		return nil
@@ -379,11 +386,11 @@ func (s Session) Moves(agent wire.AgentID) []wire.MessageType {
 		}
 		switch t {
 		case wire.TypeAccept:
-			if s.live == nil || s.live.by == who || s.live.accepted.has(who) {
+			if s.live == nil || s.live.by == who || s.live.accepted.has(who) || !s.now.Before(s.live.deadline) {
 				continue
 			}
 		case wire.TypeCommit:
-			if s.mayCommit(who) != nil {
+			if s.mayCommit(who) != nil || s.state == Active && !s.now.Before(s.live.deadline) {
 				continue
 			}
 		case wire.TypeOffer, wire.TypeCounter:

@@ -203,6 +203,22 @@ func (v Value) Get(name string) (Value, bool) {
 	return Value{}, false
 }
 
+// At returns the value at the end of a path of member names and array indices.
+func (v Value) At(path ...string) (Value, bool) {
+	for _, token := range path {
+		i, ok := v.find(token)
+		if v.Kind() == Array {
+			n, err := strconv.Atoi(token)
+			i, ok = n, err == nil && n >= 0 && n < len(v.kids) && strconv.Itoa(n) == token
+		}
+		if !ok {
+			return Value{}, false
+		}
+		v = v.kids[i].Value
+	}
+	return v, true
+}
+
 func (v Value) find(name string) (int, bool) {
 	if v.Kind() != Object {
 		return 0, false

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/concordia-node/concordia/offer"
 	"github.com/concordia-node/concordia/protocol"
 	"github.com/concordia-node/concordia/session"
 	"github.com/concordia-node/concordia/session/transcript"
@@ -253,20 +252,25 @@ func describe(t wire.MessageType, body wire.Value) string {
 func termsText(terms wire.Value) string {
 	var list []string
 	for id, object := range terms.Members() {
-		value, ok := object.Get("value")
-		if !ok {
-			value = object
-		}
-		text := printable(value.Canonical())
-		if value.Kind() == wire.String {
-			text = printable(value.Text())
-		}
-		if currency, ok := object.Get("currency"); ok {
-			text += " " + printable(currency.Text())
-		}
-		list = append(list, printable(id)+" "+text)
+		list = append(list, printable(id)+" "+termText(object))
 	}
 	return strings.Join(list, ", ")
+}
+
+// termText prints a term, {"value": …} or just the value, as "2050 USD".
+func termText(object wire.Value) string {
+	value, ok := object.Get("value")
+	if !ok {
+		value = object
+	}
+	text := printable(value.Canonical())
+	if value.Kind() == wire.String {
+		text = printable(value.Text())
+	}
+	if currency, ok := object.Get("currency"); ok {
+		text += " " + printable(currency.Text())
+	}
+	return text
 }
 
 func (a *app) printDeal(s session.Session) {
@@ -276,8 +280,7 @@ func (a *app) printDeal(s session.Session) {
 	a.out.printf("%s\n", a.out.paint(bold, "agreed"))
 	var rows [][]string
 	for id, object := range s.Deal().Value().Members() {
-		text := strings.TrimPrefix(termsText(offer.Terms{{ID: id, Object: object}}.Value()), printable(id)+" ")
-		rows = append(rows, []string{printable(id), text})
+		rows = append(rows, []string{printable(id), termText(object)})
 	}
 	a.out.table(rows)
 }
