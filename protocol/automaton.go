@@ -46,9 +46,12 @@ func (a *Automaton) Step(from State, on Label, holds func(Role, Guard) bool) (St
 
 // Allows reports whether some guard lets the role cause the event in the state.
 func (a *Automaton) Allows(from State, on Label, by Role) bool {
-	return slices.ContainsFunc(a.Transitions, func(t Transition) bool {
-		return t.From == from && t.On == on && t.By == by
-	})
+	for i := range a.Transitions {
+		if t := &a.Transitions[i]; t.From == from && t.On == on && t.By == by {
+			return true
+		}
+	}
+	return false
 }
 
 // Labels returns the events that the role may cause in the state, in the order of

@@ -269,8 +269,8 @@ func (s Session) apply(m *wire.Message) (Session, error) {
 	if err != nil {
 		return s, err
 	}
-	roles := s.roles(who, m.From)
-	if !slices.ContainsFunc(roles, func(r protocol.Role) bool { return Machine.Allows(s.state, on(m.Type), r) }) {
+	roles := roles(who)
+	if !allows(s.state, m.Type, roles) {
 		return s, s.illegal(m)
 	}
 	// The registers are replaced below; whoever holds the old Session keeps his.
@@ -319,8 +319,18 @@ func (s Session) allowed(agent wire.AgentID, role protocol.Role) bool {
 	return s.options.Parties == nil || s.options.Parties[agent] == role
 }
 
-// roles returns the roles in which a sender acts.
-func (s Session) roles(who int, agent wire.AgentID) []protocol.Role {
+// allows reports whether the table has a row for the message and one of the roles.
+func allows(in protocol.State, t wire.MessageType, roles []protocol.Role) bool {
+	for _, r := range roles {
+		if Machine.Allows(in, on(t), r) {
+			return true
+		}
+	}
+	return false
+}
+
+// roles returns the roles in which party who acts, noParty being the mediator.
+func roles(who int) []protocol.Role {
 	switch {
 	case who == 0:
 		return initiatorRoles
@@ -378,10 +388,9 @@ func (s Session) Moves(agent wire.AgentID) []wire.MessageType {
 	if err != nil {
 		return nil
 	}
-	roles := s.roles(who, agent)
 	var moves []wire.MessageType
 	for _, t := range wire.MessageTypes() {
-		if !slices.ContainsFunc(roles, func(r protocol.Role) bool { return Machine.Allows(s.state, on(t), r) }) {
+		if !allows(s.state, t, roles(who)) {
 			continue
 		}
 		switch t {

@@ -65,6 +65,9 @@ func use(t testing.TB, path string, opts *Options) error {
 		err = errors.Join(
 			db.View(func(tx *bolt.Tx) error {
 				return tx.ForEach(func(_ []byte, b *bolt.Bucket) error {
+					if b == nil {
+						return errors.New("name of a bucket is not that of a bucket")
+					}
 					sum := byte(0)
 					return b.ForEach(func(k, v []byte) error {
 						for _, c := range v[:min(len(v), 1<<16)] {

@@ -1,0 +1,62 @@
+package attest
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/concordia-node/concordia/wire"
+)
+
+// countersigned returns what every party signs: the attestation as it was issued,
+// without its countersignatures, without any member named signature, and with the
+// fulfillment that nobody knew of then (SPEC §9.6.5a).
+func countersigned(v wire.Value) wire.Value {
+	v = v.Without("countersignatures")
+	if _, ok := v.Get("fulfillment"); ok {
+		v = v.With("fulfillment", null)
+	}
+	return v.StripSignatures()
+}
+
+var null, _ = wire.Parse([]byte("null"), wire.DocumentLimits)
+
+// ErrNotAParty reports that an attestation does not list the agent that is to
+// sign it.
+var ErrNotAParty = errors.New("the agent is no party of the attestation")
+
+// Countersign adds the two signatures of a party: one over its own record, one
+// over the whole. Whatever the order in which parties sign, the result is the same
+// bytes; signing again changes nothing. (SPEC §9.6.5, §9.6.5a)
+func Countersign(v wire.Value, agent wire.AgentID, by wire.Signer) (wire.Value, error) {
+	parties, _ := v.Get("parties")
+	for i, record := range parties.Elems() {
+		if id, _ := record.Get("agent_id"); wire.AgentID(id.Text()) != agent {
+			continue
+		}
+		own, err := sign(record.Without("signature"), by)
+		if err != nil {
+			return v, err
+		}
+		whole, err := sign(countersigned(v), by)
+		if err != nil {
+			return v, err
+		}
+		signatures, ok := v.Get("countersignatures")
+		if !ok {
+			if signatures, err = wire.Encode(wire.M{}); err != nil {
+				return v, err
+			}
+		}
+		return v.With("parties", parties.WithElem(i, record.With("signature", own))).
+			With("countersignatures", signatures.With(string(agent), whole)), nil
+	}
+	return v, ErrNotAParty
+}
+
+func sign(preimage wire.Value, by wire.Signer) (wire.Value, error) {
+	sig, err := by.Sign([]byte(preimage.Canonical()))
+	if err != nil {
+		return wire.Value{}, fmt.Errorf("signing an attestation: %w", err)
+	}
+	return wire.Text(sig.String()), nil
+}

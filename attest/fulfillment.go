@@ -1,0 +1,103 @@
+package attest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/concordia-node/concordia/wire"
+)
+
+// A Fulfillment says whether an agreement was honored (SPEC §9.6.4). It is added
+// after the attestation was issued and stands on the signature of the
+// counterparty that confirms it.
+type Fulfillment struct {
+	Status    string
+	SettledAt time.Time
+
+	confirmedBy  wire.AgentID
+	confirmation wire.Value // counterparty_attestation, absent if there is none
+	freeText     []textAt
+}
+
+// A textAt is free text and where it stands.
+type textAt struct{ text, at string }
+
+func readFulfillment(r wire.Reader) *Fulfillment {
+	r.Closed("status", "settled_at", "fulfilled_at", "settlement_protocol", "delivery_confirmed", "disputes", "counterparty_attestation")
+	f := &Fulfillment{
+		Status:    r.OneOf("status", "fulfilled", "partial", "unfulfilled", "disputed", "pending", "fulfilled_with_mediation"),
+		SettledAt: r.Time("settled_at"),
+	}
+	if v, _ := r.Whole().Get("fulfilled_at"); v.Kind() != wire.Absent && v.Kind() != wire.Null {
+		r.Time("fulfilled_at")
+	}
+	if r.Has("settlement_protocol") {
+		r.OneOf("settlement_protocol", "acp", "ap2", "x402", "stripe", "lightning", "escrow", "custom")
+	}
+	r.OptBool("delivery_confirmed")
+	if r.Has("disputes") {
+		for _, d := range r.Objects("disputes") {
+			d.Closed("term_id", "complainant_agent_id", "description", "resolution")
+			d.OptText("term_id")
+			d.OptText("complainant_agent_id")
+			f.readFreeText(d, "description", 1024)
+			if v, _ := d.Whole().Get("resolution"); v.Kind() != wire.Absent && v.Kind() != wire.Null {
+				d.OneOf("resolution", "resolved_favor_complainant", "resolved_favor_respondent", "resolved_compromise", "unresolved")
+			}
+		}
+	}
+	if c, ok := r.OptObject("counterparty_attestation"); ok {
+		c.Closed("agent_id", "confirms_fulfillment", "notes", "signature")
+		f.confirmedBy = wire.ReadID[wire.AgentID](c, "agent_id")
+		c.Bool("confirms_fulfillment")
+		c.Text("signature")
+		f.readFreeText(c, "notes", 512)
+		f.confirmation = c.Whole()
+	}
+	return f
+}
+
+func (f *Fulfillment) readFreeText(r wire.Reader, name string, most int) {
+	if !r.Has(name) {
+		return
+	}
+	text := r.Text(name)
+	if utf8.RuneCountInString(text) > most {
+		r.Fail(name, fmt.Errorf("want at most %d characters", most))
+	}
+	f.freeText = append(f.freeText, textAt{text, r.Pointer() + wire.Pointer(name)})
+}
+
+var (
+	errNoFulfillment = errors.New("there is no fulfillment")
+	errUnconfirmed   = errors.New("no counterparty confirms it")
+	errNotAParty     = errors.New("who confirms it is no party")
+)
+
+// CheckFulfillmentBound reports whether the fulfillment is signed by the party
+// that confirms it. The countersignatures do not cover a fulfillment: it came
+// later. (SPEC §9.6.5a)
+func (s *AttestationSubject) CheckFulfillmentBound() error {
+	f := s.Attestation.Fulfillment
+	if f == nil {
+		return RuleFulfillment.Because("/fulfillment", errNoFulfillment)
+	}
+	const at = "/fulfillment/counterparty_attestation"
+	if f.confirmation.Kind() == wire.Absent {
+		return RuleFulfillment.Because(at, errUnconfirmed)
+	}
+	if !s.Attestation.lists(f.confirmedBy) {
+		return RuleFulfillment.Because(at+"/agent_id", errNotAParty)
+	}
+	return s.verify(RuleFulfillment, f.confirmedBy, f.confirmation.Without("signature"), f.confirmation, at)
+}
+
+// checkFulfillment judges a fulfillment if there is one.
+func (s *AttestationSubject) checkFulfillment() error {
+	if s.Attestation.Fulfillment == nil {
+		return nil
+	}
+	return s.CheckFulfillmentBound()
+}

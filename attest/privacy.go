@@ -1,0 +1,74 @@
+package attest
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	categoryForm = regexp.MustCompile(`\A[a-z0-9_-]+(\.[a-z0-9_-]+)*\z`)
+	currencyForm = regexp.MustCompile(`\A[A-Z]{3}\z`)
+
+	errCategory   = errors.New("want a dotted lower-case path of at most 64 characters")
+	errValueRange = errors.New("want one of the ten ranges, an underscore and a currency code")
+)
+
+// The ranges of SPEC §9.6.6. They are a list and not a grammar, so that no price
+// can be written as a narrow range.
+var valueRanges = []string{
+	"0-100", "100-500", "500-1000", "1000-5000", "5000-10000", "10000-50000",
+	"50000-100000", "100000-500000", "500000-1000000", "1000000+",
+}
+
+// CheckCategory reports whether s may be a category (SPEC §9.6.6).
+func CheckCategory(s string) error {
+	if len(s) > 64 || !categoryForm.MatchString(s) {
+		return errCategory
+	}
+	return nil
+}
+
+// CheckValueRange reports whether s may be a value_range (SPEC §9.6.6).
+func CheckValueRange(s string) error {
+	bucket, currency, ok := strings.Cut(s, "_")
+	if !ok || !slices.Contains(valueRanges, bucket) || !currencyForm.MatchString(currency) {
+		return errValueRange
+	}
+	return nil
+}
+
+// dealTerms find an amount, a price or a quantity in free text (SPEC §9.6.6).
+var dealTerms = []*regexp.Regexp{
+	regexp.MustCompile(`[$€£¥]\s?\d`),
+	regexp.MustCompile(`(?i)\b(USD|EUR|GBP|JPY|CAD|AUD|CHF|CNY|INR)\s?\d`),
+	regexp.MustCompile(`(?i)\d+([.,]\d+)?\s?(USD|EUR|GBP|JPY|CAD|AUD|CHF|CNY|INR)\b`),
+	regexp.MustCompile(`(?i)price\s?:`),
+	regexp.MustCompile(`(?i)\b(qty|quantity)\s*[:=]?\s*\d+`),
+	regexp.MustCompile(`(?i)\b\d+\s*(units?|items?|pcs|pieces)\b`),
+}
+
+func tellsTerms(text string) bool {
+	return slices.ContainsFunc(dealTerms, func(r *regexp.Regexp) bool { return r.MatchString(text) })
+}
+
+// checkPrivacy scans the free text of an attestation. The generated line with the
+// start of the transcript's hash is no free text. (SPEC §9.6.6)
+func (s *AttestationSubject) checkPrivacy() error {
+	a := s.Attestation
+	generated := "Transcript hash: " + a.TranscriptHash.Hex()[:16]
+	for line := range strings.Lines(a.Summary) {
+		if line = strings.TrimSuffix(line, "\n"); line != generated && tellsTerms(line) {
+			return RuleDealTerms.At("/summary")
+		}
+	}
+	if f := a.Fulfillment; f != nil {
+		for _, text := range f.freeText {
+			if tellsTerms(text.text) {
+				return RuleDealTerms.At(text.at)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package attest
+
+import (
+	"errors"
+	"fmt"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/concordia-node/concordia/wire"
+)
+
+// The caps of SPEC §11.5.8. Depth and node count are looked at before size.
+const (
+	MaxReferences     = 32
+	MaxExtensionBytes = 2048
+	maxExtensionDepth = 8
+	maxExtensionNodes = 256
+)
+
+// A Reference links an attestation to another artifact (SPEC §11.5.6). Unknown
+// types and relationships are kept.
+type Reference struct {
+	Type         string
+	ID           string
+	Relationship string
+
+	whole wire.Value
+}
+
+var (
+	errSpace    = errors.New("empty, too long or with white space")
+	errTooMany  = fmt.Errorf("more than %d", MaxReferences)
+	errExtended = fmt.Errorf("more than %d bytes, %d levels or %d values", MaxExtensionBytes, maxExtensionDepth, maxExtensionNodes)
+)
+
+func readReferences(r wire.Reader) []Reference {
+	var list []Reference
+	if r.Array("references").Len() > MaxReferences {
+		r.FailRule(RuleReference, "references", errTooMany)
+	}
+	for _, rr := range r.For(RuleReference).Objects("references") {
+		rr.Closed("id", "type", "relationship", "version", "signed_at", "signer_did", "extensions")
+		list = append(list, Reference{
+			Type: word(rr, "type", 64), ID: word(rr, "id", 256), Relationship: word(rr, "relationship", 64),
+			whole: rr.Whole(),
+		})
+		for _, name := range []string{"version", "signer_did", "signed_at"} {
+			if rr.Has(name) {
+				word(rr, name, 256)
+			}
+		}
+		if rr.Has("signed_at") {
+			rr.Time("signed_at")
+		}
+		if e, ok := rr.OptObject("extensions"); ok {
+			if v := e.Whole(); v.Depth() > maxExtensionDepth || nodes(v) > maxExtensionNodes || len(v.Canonical()) > MaxExtensionBytes {
+				rr.Fail("extensions", errExtended)
+			}
+		}
+	}
+	return list
+}
+
+// word reads a string of 1 to most characters without white space.
+func word(r wire.Reader, name string, most int) string {
+	s := r.Text(name)
+	if s == "" || utf8.RuneCountInString(s) > most || hasSpace(s) {
+		r.Fail(name, errSpace)
+	}
+	return s
+}
+
+// hasSpace reports whether s has a character that some implementation takes for
+// white space: Unicode's, the separators U+001C to U+001F, the byte order mark.
+func hasSpace(s string) bool {
+	for _, c := range s {
+		if unicode.IsSpace(c) || 0x1c <= c && c <= 0x1f || c == 0xfeff || c == 0x180e {
+			return true
+		}
+	}
+	return false
+}
+
+// nodes counts the values in v, itself included.
+func nodes(v wire.Value) int {
+	n := 1
+	for _, m := range v.Members() {
+		n += nodes(m)
+	}
+	for _, e := range v.Elems() {
+		n += nodes(e)
+	}
+	return n
+}

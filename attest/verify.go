@@ -1,0 +1,143 @@
+package attest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/concordia-node/concordia/wire"
+)
+
+// An AttestationSubject is an attestation with what it is verified by.
+type AttestationSubject struct {
+	Attestation *Attestation
+	Keys        wire.Keys
+	Now         time.Time
+	Policy      Policy // its zero fields are not defaults here: see VerifyAttestation
+}
+
+// AttestationChecks are the checks of an attestation in order (SPEC §9.6, §9.7).
+func AttestationChecks() []wire.Check[*AttestationSubject] {
+	return []wire.Check[*AttestationSubject]{
+		{Name: "privacy", Run: (*AttestationSubject).checkPrivacy},
+		{Name: "party-signatures", Run: (*AttestationSubject).checkPartySignatures},
+		{Name: "outcome-binding", Run: (*AttestationSubject).checkOutcome},
+		{Name: "set-binding", Run: (*AttestationSubject).checkSet},
+		{Name: "validity", Run: (*AttestationSubject).checkValidity},
+		{Name: "freshness", Run: (*AttestationSubject).checkFreshness},
+		{Name: "fulfillment", Optional: true, Run: (*AttestationSubject).checkFulfillment},
+	}
+}
+
+// VerifyAttestation checks an attestation at now with keys, under a policy of
+// which nil is the default. The report has all checks and those of more; if the
+// value has not the shape of an attestation, the attestation returned is nil and
+// nothing but that is known.
+func VerifyAttestation(v wire.Value, keys wire.Keys, now time.Time, p *Policy, more ...wire.Check[*AttestationSubject]) (*Attestation, wire.Report) {
+	checks := append(AttestationChecks(), more...)
+	a, err := ReadAttestation(v)
+	report := wire.Report{wire.Find("shape", false, err)}
+	if err != nil {
+		return nil, append(report, wire.Skip("it has not the shape of an attestation", checks...)...)
+	}
+	s := &AttestationSubject{Attestation: a, Keys: keys, Now: now, Policy: p.or()}
+	return a, append(report, wire.Run(s, checks...)...)
+}
+
+// lists reports whether the agent is a party of the attestation.
+func (a *Attestation) lists(agent wire.AgentID) bool {
+	for _, p := range a.Parties {
+		if p.Agent == agent {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	errNoSignature  = errors.New("there is no signature")
+	errNotIts       = errors.New("it does not verify under the party's key")
+	errLegacyUnsure = errors.New("this version binds no outcome")
+)
+
+// verify checks the signature member of signed, made by agent over preimage.
+func (s *AttestationSubject) verify(rule *wire.Rule, agent wire.AgentID, preimage, signed wire.Value, at string) error {
+	text, _ := signed.Get("signature")
+	return s.verifyText(rule, agent, preimage, text, at+"/signature")
+}
+
+func (s *AttestationSubject) verifyText(rule *wire.Rule, agent wire.AgentID, preimage, text wire.Value, at string) error {
+	if text.Text() == "" {
+		return rule.Because(at, errNoSignature)
+	}
+	sig, err := wire.ParseSignature(text.Text())
+	if err != nil {
+		return rule.Because(at, err)
+	}
+	key, err := s.Keys.Key(agent, s.Attestation.Time)
+	if err != nil {
+		if v, ok := errors.AsType[*wire.Violation](err); ok {
+			return v.Rule.Because(at, v.Err)
+		}
+		return fmt.Errorf("resolving a key: %w", err)
+	}
+	if !key.Verify([]byte(preimage.Canonical()), sig) {
+		return rule.Because(at, errNotIts)
+	}
+	return nil
+}
+
+// checkPartySignatures checks that each party signed its own record (SPEC §9.6.5).
+func (s *AttestationSubject) checkPartySignatures() error {
+	parties, _ := s.Attestation.value.Get("parties")
+	for i, record := range parties.Elems() {
+		at := fmt.Sprintf("/parties/%d", i)
+		if err := s.verify(RulePartyRecord, s.Attestation.Parties[i].Agent, record.Without("signature"), record, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOutcome checks that every listed party countersigned the whole. An
+// attestation before 0.2.0 has no such signatures: that is no fault, and no credit.
+// (SPEC §9.6.5a)
+func (s *AttestationSubject) checkOutcome() error {
+	a := s.Attestation
+	if !a.version.since(2) {
+		return nil
+	}
+	preimage := countersigned(a.value)
+	signatures, _ := a.value.Get("countersignatures")
+	for _, p := range a.Parties {
+		text, _ := signatures.Get(string(p.Agent))
+		at := "/countersignatures" + wire.Pointer(string(p.Agent))
+		if err := s.verifyText(RuleOutcome, p.Agent, preimage, text, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckOutcomeBound is the check of a verifier that credits the outcome: it also
+// fails for a version that binds none (SPEC §9.6.5a).
+func (s *AttestationSubject) CheckOutcomeBound() error {
+	if !s.Attestation.version.since(2) {
+		return RuleOutcomeBound.Because("/concordia_attestation", errLegacyUnsure)
+	}
+	return s.checkOutcome()
+}
+
+// checkSet checks that the attestation says which transcript it closes. Package
+// session compares it with one. (SPEC §9.6.5b)
+func (s *AttestationSubject) checkSet() error {
+	a := s.Attestation
+	switch _, ok := a.value.Get("chain_head"); {
+	case !a.version.since(3):
+	case !ok:
+		return RuleSet.At("/chain_head")
+	case a.MessageCount == 0:
+		return RuleSet.At("/message_count")
+	}
+	return nil
+}
