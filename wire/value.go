@@ -61,14 +61,14 @@ func unquote(s string) string {
 // index makes a Value of a text that is already canonical: no white space, no
 // escapes but the required ones, members sorted, all of it known to be valid.
 func index(text string) Value {
-	x := indexer{text: text}
+	x := indexer{text: text, open: make([]member, 0, 64)}
 	return x.value()
 }
 
 type indexer struct {
-	text  string
-	pos   int
-	stack []member // children of the containers that are still open
+	text string
+	pos  int
+	open []member // children of the containers that are still open
 }
 
 func (x *indexer) value() Value {
@@ -82,7 +82,7 @@ func (x *indexer) value() Value {
 	case '"':
 		x.str()
 	default:
-		for x.pos < len(x.text) && !strings.ContainsRune(",]}", rune(x.text[x.pos])) {
+		for x.pos < len(x.text) && x.text[x.pos] != ',' && x.text[x.pos] != ']' && x.text[x.pos] != '}' {
 			x.pos++
 		}
 	}
@@ -90,7 +90,7 @@ func (x *indexer) value() Value {
 }
 
 func (x *indexer) children(named bool) []member {
-	base := len(x.stack)
+	base := len(x.open)
 	x.pos++
 	for c := x.text[x.pos]; c != '}' && c != ']'; c = x.text[x.pos] {
 		if c == ',' {
@@ -102,11 +102,11 @@ func (x *indexer) children(named bool) []member {
 			x.pos++ // colon
 		}
 		m.Value = x.value()
-		x.stack = append(x.stack, m)
+		x.open = append(x.open, m)
 	}
 	x.pos++
-	kids := slices.Clone(x.stack[base:])
-	x.stack = x.stack[:base]
+	kids := slices.Clone(x.open[base:])
+	x.open = x.open[:base]
 	return kids
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	section = `(?:\d+|[A-Z]\b)(?:\.\d+)*`
+	section = `(?:\d+|[A-Z]\b)(?:\.\d+)*(?:[a-z]\b)?`
 	// more continues a citation: "§9.1-9.3", "§4, §5.2", "§4 and §5".
 	more = `(?: ?[-–] ?§?| ?(?:,|;|and|or)(?: and| or)? §)` + section
 )
@@ -20,7 +20,7 @@ const (
 var (
 	sectionRE  = regexp.MustCompile(section)
 	citationRE = regexp.MustCompile(`\bSPEC §` + section + `(?:` + more + `)*`)
-	headingRE  = regexp.MustCompile(`^#{2,6} (?:(\d+(?:\.\d+)*)\.? |Appendix ([A-Z])\b|([A-Z](?:\.\d+)+)\.? )`)
+	headingRE  = regexp.MustCompile(`^#{2,6} (?:(\d+(?:\.\d+)*[a-z]?)\.? |Appendix ([A-Z])\b|([A-Z](?:\.\d+)+)\.? )`)
 )
 
 // A spec is what SPEC.md declares.
