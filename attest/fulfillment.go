@@ -76,10 +76,10 @@ var (
 	errNotAParty     = errors.New("who confirms it is no party")
 )
 
-// CheckFulfillmentBound reports whether the fulfillment is signed by the party
+// checkFulfillmentBound reports whether the fulfillment is signed by the party
 // that confirms it. The countersignatures do not cover a fulfillment: it came
 // later. (SPEC §9.6.5a)
-func (s *AttestationSubject) CheckFulfillmentBound() error {
+func (s *AttestationSubject) checkFulfillmentBound() error {
 	f := s.Attestation.Fulfillment
 	if f == nil {
 		return RuleFulfillment.Because("/fulfillment", errNoFulfillment)
@@ -97,7 +97,7 @@ func (s *AttestationSubject) CheckFulfillmentBound() error {
 // checkFulfillment judges a fulfillment if there is one.
 func (s *AttestationSubject) checkFulfillment() error {
 	if s.Attestation.Fulfillment == nil {
-		return nil
+		return &wire.Unchecked{Why: errNoFulfillment.Error(), Moot: true}
 	}
-	return s.CheckFulfillmentBound()
+	return s.checkFulfillmentBound()
 }

@@ -86,7 +86,7 @@ func (s *AttestationSubject) checkValidity() error {
 	v := s.Attestation.Validity
 	switch {
 	case v == nil:
-		return nil
+		return s.legacy(5, "validity_temporal")
 	case v.From.After(s.Now.Add(s.Policy.Skew)):
 		return RuleNotYet.At("/validity_temporal")
 	case !s.Now.Before(v.Until), v.Duration > v.Until.Sub(s.Now):

@@ -55,9 +55,8 @@ func (a *Attestation) lists(agent wire.AgentID) bool {
 }
 
 var (
-	errNoSignature  = errors.New("there is no signature")
-	errNotIts       = errors.New("it does not verify under the party's key")
-	errLegacyUnsure = errors.New("this version binds no outcome")
+	errNoSignature = errors.New("there is no signature")
+	errNotIts      = errors.New("it does not verify under the party's key")
 )
 
 // verify checks the signature member of signed, made by agent over preimage.
@@ -99,17 +98,25 @@ func (s *AttestationSubject) checkPartySignatures() error {
 	return nil
 }
 
+// legacy is what is said of a check that an old version has nothing for. Then it
+// must not have it: an attestation does not get old by writing so.
+func (s *AttestationSubject) legacy(minor int, member string) error {
+	if _, has := s.Attestation.value.Get(member); has || s.Attestation.version.since(minor) {
+		return nil
+	}
+	return &wire.Unchecked{Why: "version " + s.Attestation.Version + " has no " + member, Moot: true}
+}
+
 // checkOutcome checks that every listed party countersigned the whole. An
 // attestation before 0.2.0 has no such signatures: that is no fault, and no credit.
 // (SPEC §9.6.5a)
 func (s *AttestationSubject) checkOutcome() error {
-	a := s.Attestation
-	if !a.version.since(2) {
-		return nil
+	if moot := s.legacy(2, "countersignatures"); moot != nil {
+		return moot
 	}
-	preimage := countersigned(a.value)
-	signatures, _ := a.value.Get("countersignatures")
-	for _, p := range a.Parties {
+	preimage := countersigned(s.Attestation.value)
+	signatures, _ := s.Attestation.value.Get("countersignatures")
+	for _, p := range s.Attestation.Parties {
 		text, _ := signatures.Get(string(p.Agent))
 		at := "/countersignatures" + wire.Pointer(string(p.Agent))
 		if err := s.verifyText(RuleOutcome, p.Agent, preimage, text, at); err != nil {
@@ -119,24 +126,35 @@ func (s *AttestationSubject) checkOutcome() error {
 	return nil
 }
 
-// CheckOutcomeBound is the check of a verifier that credits the outcome: it also
-// fails for a version that binds none (SPEC §9.6.5a).
-func (s *AttestationSubject) CheckOutcomeBound() error {
+func (s *AttestationSubject) checkOutcomeBound() error {
 	if !s.Attestation.version.since(2) {
-		return RuleOutcomeBound.Because("/concordia_attestation", errLegacyUnsure)
+		return &wire.Unchecked{Why: "version " + s.Attestation.Version + " binds no outcome"}
 	}
 	return s.checkOutcome()
+}
+
+// OutcomeBound is the check of a verifier that credits the outcome: it cannot be
+// made for a version that binds none (SPEC §9.6.5a).
+func OutcomeBound() wire.Check[*AttestationSubject] {
+	return wire.Check[*AttestationSubject]{Name: "outcome-bound", Run: (*AttestationSubject).checkOutcomeBound}
+}
+
+// FulfillmentBound is the check of a verifier that credits the fulfillment: the
+// party that confirms it signed it (SPEC §9.6.5a).
+func FulfillmentBound() wire.Check[*AttestationSubject] {
+	return wire.Check[*AttestationSubject]{Name: "fulfillment-bound", Run: (*AttestationSubject).checkFulfillmentBound}
 }
 
 // checkSet checks that the attestation says which transcript it closes. Package
 // session compares it with one. (SPEC §9.6.5b)
 func (s *AttestationSubject) checkSet() error {
-	a := s.Attestation
-	switch _, ok := a.value.Get("chain_head"); {
-	case !a.version.since(3):
+	if moot := s.legacy(3, "chain_head"); moot != nil {
+		return moot
+	}
+	switch _, ok := s.Attestation.value.Get("chain_head"); {
 	case !ok:
 		return RuleSet.At("/chain_head")
-	case a.MessageCount == 0:
+	case s.Attestation.MessageCount == 0:
 		return RuleSet.At("/message_count")
 	}
 	return nil

@@ -15,9 +15,9 @@ func judgeAttestation(s Subject) wire.Report {
 	for _, name := range required.Elems() {
 		switch name.Text() {
 		case "outcome_bound":
-			more = append(more, wire.Check[*attest.AttestationSubject]{Name: "outcome-bound", Run: (*attest.AttestationSubject).CheckOutcomeBound})
+			more = append(more, attest.OutcomeBound())
 		case "fulfillment_bound":
-			more = append(more, wire.Check[*attest.AttestationSubject]{Name: "fulfillment-bound", Run: (*attest.AttestationSubject).CheckFulfillmentBound})
+			more = append(more, attest.FulfillmentBound())
 		default:
 			return wire.Report{wire.Find("context", false, &wire.Unchecked{Why: "the case requires something unknown"})}
 		}

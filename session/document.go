@@ -16,7 +16,7 @@ type Document struct {
 }
 
 // ruleDocument names the shape of a transcript file.
-var ruleDocument = &wire.Rule{Section: "9.3", Name: "transcript-file", Class: wire.ClassSchema, Text: "a transcript is an object with messages, and perhaps a receipt, or an array of messages"}
+var ruleDocument = &wire.Rule{Section: "9.3", Name: "transcript-file", Class: wire.ClassSchema, Text: "a transcript is an object with messages, and perhaps a receipt, or an array of messages; it has at least one"}
 
 // ReadDocument reads a transcript file. An array of messages will do.
 func ReadDocument(v wire.Value) (Document, error) {
@@ -34,6 +34,9 @@ func ReadDocument(v wire.Value) (Document, error) {
 	} else if v.Kind() != wire.Array {
 		return Document{}, ruleDocument.At("")
 	}
+	if list.Len() == 0 {
+		return Document{}, ruleDocument.At("")
+	}
 	for _, m := range list.Elems() {
 		d.Messages = append(d.Messages, m)
 	}
@@ -43,9 +46,6 @@ func ReadDocument(v wire.Value) (Document, error) {
 // Value returns the document as JSON.
 func (d Document) Value() (wire.Value, error) {
 	m := wire.M{"messages": d.Messages}
-	if d.Messages == nil {
-		m["messages"] = []wire.Value{}
-	}
 	if d.Receipt.Kind() != wire.Absent {
 		m["receipt"] = d.Receipt
 	}
@@ -72,7 +72,7 @@ func (d Document) Check(id wire.SessionID, keys wire.Keys, now time.Time, opts *
 	if d.Receipt.Kind() == wire.Absent {
 		return t, append(report, wire.Find("receipt", true, &wire.Unchecked{Why: "there is no receipt to say that the transcript is whole"}))
 	}
-	receipt, own := attest.VerifyAttestation(d.Receipt, keys, now, nil)
+	receipt, own := attest.VerifyAttestation(d.Receipt, keys, now, nil, attest.OutcomeBound())
 	for i := range own {
 		own[i].Check = "receipt " + own[i].Check
 	}

@@ -11,8 +11,12 @@ type Check[S any] struct {
 	Run      func(S) error
 }
 
-// An Unchecked error is returned by a check that could not be made.
-type Unchecked struct{ Why string }
+// An Unchecked error is returned by a check that could not be made. If it is
+// Moot there was nothing to check, and the verdict does not depend on it.
+type Unchecked struct {
+	Why  string
+	Moot bool
+}
 
 func (u *Unchecked) Error() string { return "not checked: " + u.Why }
 
@@ -58,7 +62,7 @@ func Run[S any](subject S, checks ...Check[S]) Report {
 func Skip[S any](why string, checks ...Check[S]) Report {
 	report := make(Report, 0, len(checks))
 	for _, c := range checks {
-		report = append(report, Find(c.Name, c.Optional, &Unchecked{why}))
+		report = append(report, Find(c.Name, c.Optional, &Unchecked{Why: why}))
 	}
 	return report
 }
@@ -67,8 +71,9 @@ func Skip[S any](why string, checks ...Check[S]) Report {
 // had was not made.
 func Find(name string, optional bool, err error) Finding {
 	f := Finding{Check: name, Optional: optional, Err: err}
-	if _, unchecked := errors.AsType[*Unchecked](err); unchecked || errors.Is(err, RuleUnknownKey) {
+	if u, unchecked := errors.AsType[*Unchecked](err); unchecked || errors.Is(err, RuleUnknownKey) {
 		f.Outcome = NotChecked
+		f.Optional = optional || unchecked && u.Moot
 	} else if err != nil {
 		f.Outcome = Failed
 	}

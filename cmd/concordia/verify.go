@@ -148,7 +148,7 @@ func verifyValue(v wire.Value, keys wire.Keys, now time.Time) verification {
 	switch {
 	case isAttestation:
 		r.Kind = "receipt"
-		_, r.report = attest.VerifyAttestation(v, keys, now, nil)
+		_, r.report = attest.VerifyAttestation(v, keys, now, nil, attest.OutcomeBound())
 	case isMessage:
 		r.Kind = "message"
 		_, err := verifyOne(v, keys)
