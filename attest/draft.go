@@ -47,14 +47,18 @@ func (d Draft) Value() (wire.Value, error) {
 	for i, p := range d.Parties {
 		parties[i] = wire.M{"agent_id": p.Agent, "role": p.Role, "behavior": p.Behavior.members()}
 	}
-	v, err := wire.Encode(wire.M{
+	m := wire.M{
 		"concordia_attestation": AttestationVersion,
 		"attestation_id":        d.ID, "session_id": d.Session, "timestamp": wire.FormatTime(d.Time),
 		"outcome": outcome, "parties": parties, "meta": meta,
 		"transcript_hash": d.TranscriptHash, "chain_head": d.ChainHead, "message_count": d.MessageCount,
 		"fulfillment": nil, "references": append([]wire.Value{}, d.References...),
-		"validity_temporal": d.validity(), "summary": d.summary(),
-	})
+		"validity_temporal": d.validity(),
+	}
+	if summary := d.summary(); !tellsTerms(strings.ReplaceAll(summary, d.hashLine(), "")) {
+		m["summary"] = summary
+	} // else an id or the category looks like a price: go without
+	v, err := wire.Encode(m)
 	if err != nil {
 		return v, err
 	}
@@ -65,7 +69,7 @@ func (d Draft) Value() (wire.Value, error) {
 	if a.Validity.lifetime() > DefaultMaxLifetime {
 		return v, RuleLifetime.At("/validity_temporal")
 	}
-	return v, (&AttestationSubject{Attestation: a}).checkPrivacy()
+	return v, nil
 }
 
 func (b Behavior) members() wire.M {
@@ -102,9 +106,11 @@ func (d Draft) summary() string {
 	if topic == "" {
 		topic = "N/A"
 	}
-	return fmt.Sprintf("Parties: %s\nTopic: %s\nOutcome: %s\nTranscript hash: %s",
-		strings.Join(ids, ", "), topic, strings.ToUpper(string(d.Outcome.Status)), d.TranscriptHash.Hex()[:16])
+	return fmt.Sprintf("Parties: %s\nTopic: %s\nOutcome: %s\n%s",
+		strings.Join(ids, ", "), topic, strings.ToUpper(string(d.Outcome.Status)), d.hashLine())
 }
+
+func (d Draft) hashLine() string { return hashLine(d.TranscriptHash) }
 
 // shorten keeps of a long id its last twelve characters.
 func shorten(id string) string {

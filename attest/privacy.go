@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/concordia-node/concordia/wire"
 )
 
 var (
@@ -57,11 +59,14 @@ func tellsTerms(text string) bool {
 // start of the transcript's hash is no free text. (SPEC §9.6.6)
 func (s *AttestationSubject) checkPrivacy() error {
 	a := s.Attestation
-	generated := "Transcript hash: " + a.TranscriptHash.Hex()[:16]
-	for line := range strings.Lines(a.Summary) {
-		if line = strings.TrimSuffix(line, "\n"); line != generated && tellsTerms(line) {
-			return RuleDealTerms.At("/summary")
+	var rest []string
+	for line := range strings.SplitSeq(a.Summary, "\n") {
+		if line != hashLine(a.TranscriptHash) {
+			rest = append(rest, line)
 		}
+	}
+	if tellsTerms(strings.Join(rest, "\n")) {
+		return RuleDealTerms.At("/summary")
 	}
 	if f := a.Fulfillment; f != nil {
 		for _, text := range f.freeText {
@@ -72,3 +77,7 @@ func (s *AttestationSubject) checkPrivacy() error {
 	}
 	return nil
 }
+
+// hashLine is the line of a summary that names the transcript. It is no free text,
+// although its digits may look like an amount.
+func hashLine(transcript wire.Hash) string { return "Transcript hash: " + transcript.Hex()[:16] }
