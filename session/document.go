@@ -8,23 +8,24 @@ import (
 	"github.com/concordia-node/concordia/wire"
 )
 
-// A Document is a transcript as a file: {"messages": […], "receipt": {…}}, the
-// receipt being optional (SPEC §9.3).
+// A Document is a transcript as a file: {"messages": […], "evidence": {…},
+// "receipt": {…}}, evidence and receipt being optional (SPEC §9.3).
 type Document struct {
 	Messages []wire.Value
+	Evidence wire.Value // the message that breached the session, absent if none did
 	Receipt  wire.Value // absent if there is none
 }
-
-// ruleDocument names the shape of a transcript file.
-var ruleDocument = &wire.Rule{Section: "9.3", Name: "transcript-file", Class: wire.ClassSchema, Text: "a transcript is an object with messages, and perhaps a receipt, or an array of messages; it has at least one"}
 
 // ReadDocument reads a transcript file. An array of messages will do.
 func ReadDocument(v wire.Value) (Document, error) {
 	list := v
 	var d Document
 	if v.Kind() == wire.Object {
-		r := wire.Read(v, "", ruleDocument)
+		r := wire.Read(v, "", RuleDocument)
 		list = r.Array("messages")
+		if r.Has("evidence") {
+			d.Evidence = r.Object("evidence").Whole()
+		}
 		if r.Has("receipt") {
 			d.Receipt = r.Object("receipt").Whole()
 		}
@@ -32,10 +33,10 @@ func ReadDocument(v wire.Value) (Document, error) {
 			return Document{}, err
 		}
 	} else if v.Kind() != wire.Array {
-		return Document{}, ruleDocument.At("")
+		return Document{}, RuleDocument.At("")
 	}
 	if list.Len() == 0 {
-		return Document{}, ruleDocument.At("")
+		return Document{}, RuleDocument.At("")
 	}
 	for _, m := range list.Elems() {
 		d.Messages = append(d.Messages, m)
@@ -46,6 +47,9 @@ func ReadDocument(v wire.Value) (Document, error) {
 // Value returns the document as JSON.
 func (d Document) Value() (wire.Value, error) {
 	m := wire.M{"messages": d.Messages}
+	if d.Evidence.Kind() != wire.Absent {
+		m["evidence"] = d.Evidence
+	}
 	if d.Receipt.Kind() != wire.Absent {
 		m["receipt"] = d.Receipt
 	}
@@ -69,6 +73,14 @@ func (d Document) SessionID() wire.SessionID {
 func (d Document) Check(id wire.SessionID, keys wire.Keys, now time.Time, opts *Options, parallel Parallel) (*Transcript, wire.Report) {
 	t, err := Verify(id, d.Messages, keys, now, opts, parallel)
 	report := wire.Report{wire.Find("messages", false, err)}
+	if d.Evidence.Kind() != wire.Absent {
+		if err == nil {
+			err = t.checkEvidence(d.Evidence, keys, now)
+			report = append(report, wire.Find("evidence", false, err))
+		} else {
+			report = append(report, wire.Find("evidence", false, &wire.Unchecked{Why: "the transcript does not stand"}))
+		}
+	}
 	if d.Receipt.Kind() == wire.Absent {
 		return t, append(report, wire.Find("receipt", true, &wire.Unchecked{Why: "there is no receipt to say that the transcript is whole"}))
 	}
@@ -84,4 +96,20 @@ func (d Document) Check(id wire.SessionID, keys wire.Keys, now time.Time, opts *
 		return t, append(report, wire.Skip("the transcript does not stand", ReceiptChecks()...)...)
 	}
 	return t, append(report, wire.Run(&ReceiptSubject{Receipt: receipt, Transcript: t, Now: now}, ReceiptChecks()...)...)
+}
+
+// checkEvidence verifies and records a breach.
+func (t *Transcript) checkEvidence(v wire.Value, keys wire.Keys, now time.Time) error {
+	u, err := wire.ReadMessage(v)
+	if err != nil {
+		return err
+	}
+	m, err := u.Verify(keys)
+	if err != nil {
+		return err
+	}
+	if err := t.Breach(m, now); err != nil {
+		return RuleEvidence.Because("/evidence", err)
+	}
+	return nil
 }

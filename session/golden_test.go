@@ -30,6 +30,7 @@ var update = flag.Bool("update", false, "rewrite the want part of testdata/*.txt
 //	+0s  seller open -> buyer, carrier {…}               a message with recipients
 //	at +24h                                              the state after that time
 //	deal | receipt | moves seller                        show more
+//	breach seller offer {…}                              an admitted message that breaks a rule
 //
 // The first line may be "import" (read as the reference implementation writes) or
 // "known seller=initiator buyer=responder" (the judge knows the parties).
@@ -61,13 +62,14 @@ func TestGolden(t *testing.T) {
 
 // A player performs a script.
 type player struct {
-	t     testing.TB
-	clock time.Time
-	log   *session.Transcript
-	msgs  []wire.Value
-	keys  wire.KeyMap
-	opts  session.Options
-	out   strings.Builder
+	t        testing.TB
+	clock    time.Time
+	log      *session.Transcript
+	msgs     []wire.Value
+	evidence wire.Value
+	keys     wire.KeyMap
+	opts     session.Options
+	out      strings.Builder
 }
 
 var epoch = time.Date(2026, 9, 14, 9, 0, 0, 0, time.UTC)
@@ -115,6 +117,8 @@ func (p *player) line(line string) {
 		fmt.Fprintf(&p.out, "%-3s %s may %s\n", "", rest, short(p.log.Session().At(p.clock).Moves(wire.AgentID(rest))))
 	case "receipt":
 		p.receipt(rest)
+	case "breach":
+		p.breach(rest)
 	default:
 		p.clock = p.clock.Add(p.duration(word))
 		p.move(rest)
@@ -189,6 +193,17 @@ func (p *player) envelope(who, head string) wire.Envelope {
 	return e
 }
 
+func (p *player) breach(line string) {
+	m := p.message(line)
+	if err := p.log.Breach(m, p.clock); err != nil {
+		fmt.Fprintf(&p.out, "%-3s no breach: %v\n", "", err)
+		return
+	}
+	b := p.log.Session().Breach()
+	fmt.Fprintf(&p.out, "%-3s breach by %s of %s: %s\n", "", b.By, b.Rule.Name, p.log.Session().State())
+	p.evidence = m.Value()
+}
+
 func refusal(err error) string {
 	text := err.Error()
 	if v, ok := errors.AsType[*wire.Violation](err); ok {
@@ -254,8 +269,12 @@ func (p *player) receipt(after string) {
 // replayed checks that a replay from the bytes is the same as having been there.
 func (p *player) replayed() {
 	p.t.Helper()
-	again, err := session.Verify("ses_golden", p.msgs, p.keys, p.clock, &p.opts, nil)
-	if err != nil {
+	if len(p.msgs) == 0 {
+		return
+	}
+	doc := session.Document{Messages: p.msgs, Evidence: p.evidence}
+	again, report := doc.Check("ses_golden", p.keys, p.clock, &p.opts, nil)
+	if err := report.Err(); err != nil {
 		p.t.Errorf("replaying: %v", err)
 		return
 	}

@@ -25,8 +25,11 @@ const (
 	Clock     protocol.Role = "clock"
 )
 
-// ttlElapsed is the event that the session's deadline has come.
-const ttlElapsed protocol.Label = "session_ttl elapsed"
+// The events that are no messages.
+const (
+	ttlElapsed protocol.Label = "session_ttl elapsed" // the deadline has come
+	breach     protocol.Label = "breach"              // an admitted message breaks a rule of the session
+)
 
 // The conditions of SPEC §5.2.
 const (
@@ -49,6 +52,7 @@ var Machine = protocol.Automaton{
 		{From: Proposed, On: on(wire.TypeAcceptSession), By: Responder, To: Proposed},
 		{From: Proposed, On: on(wire.TypeDeclineSession), By: Responder, If: reactivatable, To: Dormant},
 		{From: Proposed, On: on(wire.TypeDeclineSession), By: Responder, To: Rejected},
+		{From: Proposed, On: breach, By: Party, To: Rejected},
 		{From: Proposed, On: ttlElapsed, By: Clock, To: Expired},
 
 		{From: Active, On: on(wire.TypeOffer), By: Party, To: Active},
@@ -66,6 +70,7 @@ var Machine = protocol.Automaton{
 		{From: Active, On: on(wire.TypeWithdraw), By: Party, If: reactivatable, To: Dormant},
 		{From: Active, On: on(wire.TypeReject), By: Party, To: Rejected},
 		{From: Active, On: on(wire.TypeWithdraw), By: Party, To: Rejected},
+		{From: Active, On: breach, By: Party, To: Rejected},
 		{From: Active, On: ttlElapsed, By: Clock, To: Expired},
 
 		{From: Agreed, On: on(wire.TypeCommit), By: Party, If: notCommitted, To: Agreed},

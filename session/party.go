@@ -22,6 +22,7 @@ type party struct {
 	conceded            float64 // sum of the concessions
 	signalsShared       int
 	constraintsDeclared int
+	constraintsViolated int
 	reasoned            bool
 	withdrew            bool
 	replies             int

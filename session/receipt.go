@@ -68,10 +68,11 @@ func (s Session) outcome() (attest.Status, attest.Mechanism, bool) {
 	case Expired:
 		return attest.StatusExpired, attest.MechanismNone, true
 	case Rejected, Dormant:
-		switch s.ending.Type {
-		case wire.TypeWithdraw:
+		switch {
+		case s.breach != nil:
+		case s.ending.Type == wire.TypeWithdraw:
 			return attest.StatusWithdrawn, attest.MechanismNone, true
-		case "":
+		case s.ending.Type == "":
 			return attest.StatusExpired, attest.MechanismNone, true
 		}
 		return attest.StatusRejected, attest.MechanismNone, true
@@ -94,6 +95,7 @@ func (p *party) behavior() attest.Behavior {
 		Concessions:         p.concessions,
 		SignalsShared:       p.signalsShared,
 		ConstraintsDeclared: p.constraintsDeclared,
+		ConstraintsViolated: p.constraintsViolated,
 		ReasoningProvided:   p.reasoned,
 		Withdrawal:          p.withdrew,
 	}

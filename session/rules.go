@@ -33,6 +33,12 @@ var (
 	RuleReceiptTime    = &wire.Rule{Section: "9.6.5", Name: "receipt-time", Class: wire.ClassTemporal, Text: "the receipt was made after the session ended, and not in the future"}
 )
 
+// The rules of a transcript file (SPEC §9.3, §5.2).
+var (
+	RuleDocument = &wire.Rule{Section: "9.3", Name: "transcript-file", Class: wire.ClassSchema, Text: "a transcript is an object with messages, and perhaps evidence and a receipt, or an array of messages; it has at least one"}
+	RuleEvidence = &wire.Rule{Section: "5.2", Name: "evidence", Class: wire.ClassTransition, Text: "evidence is a message that follows the transcript and breaks a rule of the session"}
+)
+
 // Rules lists the rules of this package.
 func Rules() []*wire.Rule {
 	return []*wire.Rule{
@@ -40,5 +46,6 @@ func Rules() []*wire.Rule {
 		RuleRounds, RuleOfferID, RuleOfferTTL, RuleNoOffer, RuleOwnOffer, RuleSuperseded, RuleTwice, RuleOtherDeal,
 		RuleMediator,
 		RuleReceiptSession, RuleReceiptParties, RuleReceiptOutcome, RuleReceiptConduct, RuleReceiptChain, RuleReceiptTime,
+		RuleDocument, RuleEvidence,
 	}
 }

@@ -76,6 +76,7 @@ type Session struct {
 
 	ending Ending
 	deal   offer.Terms
+	breach *Breach
 }
 
 // A liveOffer is the current offer with who has accepted it.
@@ -258,6 +259,8 @@ func (s Session) judged(m *wire.Message) time.Time {
 
 func (s Session) apply(m *wire.Message) (Session, error) {
 	switch {
+	case s.breach != nil:
+		return s, RuleTransition.Because("/type", errClosed)
 	case m.Session != s.id:
 		return s, wire.RuleSession.At("/session_id")
 	case m.PrevHash != s.tip:
@@ -381,6 +384,9 @@ func (s *Session) settle(from protocol.State, m *wire.Message) {
 // the state, on the current offer and on the time given to At, else on the session
 // clock (SPEC §5.2).
 func (s Session) Moves(agent wire.AgentID) []wire.MessageType {
+	if s.breach != nil {
+		return nil
+	}
 	if s.now.Before(s.clock) {
 		s.now = s.clock
 	}
