@@ -257,6 +257,39 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
+// A witness signs what the parties signed; its signature decides nothing.
+func TestWitness(t *testing.T) {
+	good := sign(t, unsigned(t))
+	known := keys(t)
+	known["notary"] = key(t, "notary").Public()
+	seen, err := attest.Witness(good, "notary", key(t, "notary"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcome := func(v wire.Value) (wire.Outcome, error) {
+		_, report := attest.VerifyAttestation(v, known, judged, nil)
+		for _, f := range report {
+			if f.Check == "witnesses" {
+				return f.Outcome, report.Err()
+			}
+		}
+		return wire.Failed, errors.New("no such check")
+	}
+	forged := edit(t, seen, mustAt(t, seen, "countersignatures", "buyer").Canonical(), "countersignatures", "notary")
+	for _, test := range []struct {
+		name string
+		v    wire.Value
+		want wire.Outcome
+	}{{"none", good, wire.NotChecked}, {"one", seen, wire.Passed}, {"forged", forged, wire.Failed}} {
+		if got, err := outcome(test.v); got != test.want || err != nil {
+			t.Errorf("%s: %v, %v", test.name, got, err)
+		}
+	}
+	if _, err := attest.Witness(good, "buyer", key(t, "buyer")); !errors.Is(err, attest.ErrIsAParty) {
+		t.Errorf("a party as its own witness: %v", err)
+	}
+}
+
 // The order of countersigning leaves no trace, and again changes nothing.
 func TestCountersignIsDeterministic(t *testing.T) {
 	ab := sign(t, unsigned(t))

@@ -18,7 +18,10 @@ func countersigned(v wire.Value) wire.Value {
 	return v.StripSignatures()
 }
 
-var null, _ = wire.Parse([]byte("null"), wire.DocumentLimits)
+var (
+	null, _        = wire.Encode(nil)
+	emptyObject, _ = wire.Encode(wire.M{})
+)
 
 // ErrNotAParty reports that an attestation does not list the agent that is to
 // sign it.
@@ -37,20 +40,39 @@ func Countersign(v wire.Value, agent wire.AgentID, by wire.Signer) (wire.Value, 
 		if err != nil {
 			return v, err
 		}
-		whole, err := sign(countersigned(v), by)
-		if err != nil {
-			return v, err
-		}
-		signatures, ok := v.Get("countersignatures")
-		if !ok {
-			if signatures, err = wire.Encode(wire.M{}); err != nil {
-				return v, err
-			}
-		}
-		return v.With("parties", parties.WithElem(i, record.With("signature", own))).
-			With("countersignatures", signatures.With(string(agent), whole)), nil
+		return signWhole(v.With("parties", parties.WithElem(i, record.With("signature", own))), agent, by)
 	}
 	return v, ErrNotAParty
+}
+
+// ErrIsAParty reports that a party would be witness to itself.
+var ErrIsAParty = errors.New("a party countersigns, it is no witness")
+
+// Witness adds the signature of an agent that is no party: it read the transcript
+// and attests that the attestation follows from it. Nothing depends on it. (SPEC
+// §2.3, §9.6.5a)
+func Witness(v wire.Value, agent wire.AgentID, by wire.Signer) (wire.Value, error) {
+	a, err := ReadAttestation(v)
+	if err != nil {
+		return v, err
+	}
+	if a.lists(agent) {
+		return v, ErrIsAParty
+	}
+	return signWhole(v, agent, by)
+}
+
+// signWhole adds an agent's entry to the countersignatures.
+func signWhole(v wire.Value, agent wire.AgentID, by wire.Signer) (wire.Value, error) {
+	whole, err := sign(countersigned(v), by)
+	if err != nil {
+		return v, err
+	}
+	signatures, ok := v.Get("countersignatures")
+	if !ok {
+		signatures = emptyObject
+	}
+	return v.With("countersignatures", signatures.With(string(agent), whole)), nil
 }
 
 func sign(preimage wire.Value, by wire.Signer) (wire.Value, error) {

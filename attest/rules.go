@@ -8,6 +8,7 @@ var (
 	RuleParties     = &wire.Rule{Section: "9.6.2", Name: "attestation-parties", Class: wire.ClassSchema, Text: "an attestation lists at least two parties, each once"}
 	RulePartyRecord = &wire.Rule{Section: "9.6.5", Name: "party-signature", Class: wire.ClassSignature, Text: "each party signed its own record"}
 	RuleOutcome     = &wire.Rule{Section: "9.6.5a", Name: "outcome-binding", Class: wire.ClassBinding, Text: "from version 0.2.0 every listed party countersigned the attestation as issued"}
+	RuleWitness     = &wire.Rule{Section: "9.6.5a", Name: "witness-signature", Class: wire.ClassSignature, Text: "a countersignature of an agent that is no party verifies as well"}
 	RuleSet         = &wire.Rule{Section: "9.6.5b", Name: "set-binding", Class: wire.ClassBinding, Text: "from version 0.3.0 an attestation has chain_head and message_count"}
 	RuleFulfillment = &wire.Rule{Section: "9.6.5a", Name: "fulfillment-bound", Class: wire.ClassBinding, Text: "a fulfillment counts when the confirming counterparty signed it"}
 	RuleCategory    = &wire.Rule{Section: "9.6.6", Name: "category", Class: wire.ClassSchema, Text: "category is a dotted lower-case path of at most 64 characters"}
@@ -24,7 +25,7 @@ var (
 // Rules lists the rules of this package in the order of SPEC.md.
 func Rules() []*wire.Rule {
 	return []*wire.Rule{
-		RuleShape, RuleParties, RulePartyRecord, RuleOutcome, RuleFulfillment, RuleSet,
+		RuleShape, RuleParties, RulePartyRecord, RuleOutcome, RuleFulfillment, RuleWitness, RuleSet,
 		RuleCategory, RuleValueRange, RuleDealTerms,
 		RuleNotYet, RuleExpired, RuleAge, RuleLifetime, RuleValidity, RuleReference,
 	}

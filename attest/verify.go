@@ -26,6 +26,7 @@ func AttestationChecks() []wire.Check[*AttestationSubject] {
 		{Name: "validity", Run: (*AttestationSubject).checkValidity},
 		{Name: "freshness", Run: (*AttestationSubject).checkFreshness},
 		{Name: "fulfillment", Optional: true, Run: (*AttestationSubject).checkFulfillment},
+		{Name: "witnesses", Optional: true, Run: (*AttestationSubject).checkWitnesses},
 	}
 }
 
@@ -131,6 +132,26 @@ func (s *AttestationSubject) checkOutcomeBound() error {
 		return &wire.Unchecked{Why: "version " + s.Attestation.Version + " binds no outcome"}
 	}
 	return s.checkOutcome()
+}
+
+// checkWitnesses checks the entries of countersignatures that are no party's. The
+// verdict does not depend on them. (SPEC §9.6.5a)
+func (s *AttestationSubject) checkWitnesses() error {
+	signatures, _ := s.Attestation.value.Get("countersignatures")
+	preimage, witnessed := countersigned(s.Attestation.value), false
+	for id, text := range signatures.Members() {
+		if s.Attestation.lists(wire.AgentID(id)) {
+			continue
+		}
+		witnessed = true
+		if err := s.verifyText(RuleWitness, wire.AgentID(id), preimage, text, "/countersignatures"+wire.Pointer(id)); err != nil {
+			return err
+		}
+	}
+	if !witnessed {
+		return &wire.Unchecked{Why: "there are no witnesses", Moot: true}
+	}
+	return nil
 }
 
 // OutcomeBound is the check of a verifier that credits the outcome: it cannot be

@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "rewrite the want part of testdata/*.txt
 //	+10s seller say offer {…}                            the same, with reasoning
 //	+0s  seller open -> buyer, carrier {…}               a message with recipients
 //	at +24h                                              the state after that time
-//	deal | receipt | moves seller                        show more
+//	deal | receipt | moves seller | ending | agreement   show more
 //	breach seller offer {…}                              an admitted message that breaks a rule
 //
 // The first line may be "import" (read as the reference implementation writes) or
@@ -119,6 +119,16 @@ func (p *player) line(line string) {
 		p.receipt(rest)
 	case "breach":
 		p.breach(rest)
+	case "ending":
+		e := p.log.Session().Ending()
+		fmt.Fprintf(&p.out, "%-3s ended by %s, %s: %q, returns after %s\n", "", e.By, e.Type.Short(), e.Reason, wire.FormatTime(e.Returns.After))
+	case "agreement":
+		a, err := p.log.Session().Agreement()
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		v, err := a.Value()
+		fmt.Fprintf(&p.out, "%-3s agreement %s %v\n", "", v, err)
 	default:
 		p.clock = p.clock.Add(p.duration(word))
 		p.move(rest)

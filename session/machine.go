@@ -22,6 +22,7 @@ const (
 	Responder protocol.Role = "responder"
 	Party     protocol.Role = "any party"
 	Mediator  protocol.Role = "mediator"
+	Witness   protocol.Role = "witness"
 	Clock     protocol.Role = "clock"
 )
 

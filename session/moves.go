@@ -42,9 +42,7 @@ func (s *Session) register(m *wire.Message, who int) ([]protocol.Guard, error) {
 		if m.Type == wire.TypeDeclineSession && who == len(s.parties) {
 			s.parties = append(s.parties, party{id: m.From})
 		}
-		r := body(m, "reason", "reactivatable")
-		r.OptText("reason")
-		return back(r)
+		return leave(body(m, "reason", "reactivatable", "returns_if"))
 	}
 }
 
@@ -55,16 +53,8 @@ func body(m *wire.Message, members ...string) wire.Reader {
 	return r
 }
 
-// back reads whether the sender would come back (SPEC §5.1).
-func back(r wire.Reader) ([]protocol.Guard, error) {
-	if r.OptBool("reactivatable") {
-		return []protocol.Guard{reactivatable}, r.Err()
-	}
-	return nil, r.Err()
-}
-
 func (s *Session) open(m *wire.Message) error {
-	r := body(m, "terms", "timing", "extensions", "category", "value_range")
+	r := body(m, "terms", "timing", "extensions", "category", "value_range", "settlement", "witnesses")
 	s.timing = Timing{DefaultSessionTTL, DefaultOfferTTL, DefaultMaxRounds}
 	if r.Has("timing") {
 		t := r.Object("timing").For(RuleTiming)
@@ -77,12 +67,16 @@ func (s *Session) open(m *wire.Message) error {
 		s.extensions = r.Strings("extensions")
 	}
 	s.category, s.valueRange = r.OptText("category"), r.OptText("value_range")
-	for name, check := range map[string]func(string) error{"category": attest.CheckCategory, "value_range": attest.CheckValueRange} {
-		if r.Has(name) {
-			if err := check(r.OptText(name)); err != nil {
-				r.Fail(name, err)
-			}
-		}
+	if err := attest.CheckCategory(s.category); r.Has("category") && err != nil {
+		r.Fail("category", err)
+	}
+	if err := attest.CheckValueRange(s.valueRange); r.Has("value_range") && err != nil {
+		r.Fail("value_range", err)
+	}
+	if o, ok := r.OptObject("settlement"); ok {
+		o.Open("expires_after")
+		o.OptInt("expires_after", 1, maxTTLSeconds, 0)
+		s.settlement = o.Whole()
 	}
 	if err := r.Err(); err != nil {
 		return err
@@ -108,7 +102,21 @@ func (s *Session) open(m *wire.Message) error {
 		}
 		s.parties = append(s.parties, party{id: id})
 	}
-	return nil
+	return s.invite(r)
+}
+
+// invite reads the witnesses of open. None of them is a party, nor can become one.
+func (s *Session) invite(r wire.Reader) error {
+	if !r.Has("witnesses") {
+		return nil
+	}
+	for i, id := range r.Strings("witnesses") {
+		if wire.CheckID(id) != nil || s.Role(wire.AgentID(id)) != "" || i >= MaxParties {
+			r.FailRule(RuleResponders, "witnesses", nil)
+		}
+		s.witnesses = append(s.witnesses, wire.AgentID(id))
+	}
+	return r.Err()
 }
 
 func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
@@ -322,7 +330,7 @@ func (s *Session) constrain(m *wire.Message, who int) error {
 }
 
 func (s *Session) signal(m *wire.Message) ([]protocol.Guard, error) {
-	r := body(m, "priority_ranking", "flexibility", "aspiration", "reservation", "reactivatable")
+	r := body(m, "priority_ranking", "flexibility", "aspiration", "reservation", "reason", "reactivatable", "returns_if")
 	if r.Has("priority_ranking") {
 		r.Strings("priority_ranking")
 	}
@@ -333,7 +341,7 @@ func (s *Session) signal(m *wire.Message) ([]protocol.Guard, error) {
 	}
 	r.OptObject("aspiration")
 	r.OptObject("reservation")
-	return back(r)
+	return leave(r)
 }
 
 // nominate registers whom a party would have as mediator; once all parties name
@@ -341,7 +349,7 @@ func (s *Session) signal(m *wire.Message) ([]protocol.Guard, error) {
 func (s *Session) nominate(m *wire.Message, who int) error {
 	r := body(m, "mediator_id")
 	id := wire.ReadID[wire.AgentID](r, "mediator_id")
-	if s.index(id) != noParty {
+	if role := s.Role(id); role != "" && role != Mediator {
 		r.FailRule(RuleMediator, "mediator_id", nil)
 	}
 	if err := r.Err(); err != nil {

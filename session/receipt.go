@@ -189,17 +189,22 @@ func (c *ReceiptSubject) checkConduct() error {
 			continue // receipt-parties says so
 		}
 		want, got := s.parties[n].behavior(), p.Behavior
-		for member, same := range map[string]bool{
-			"offers_made":          got.OffersMade == want.OffersMade,
-			"signals_shared":       got.SignalsShared == want.SignalsShared,
-			"constraints_declared": got.ConstraintsDeclared == want.ConstraintsDeclared,
-			"reasoning_provided":   got.ReasoningProvided == want.ReasoningProvided,
-			"withdrawal":           got.Withdrawal == want.Withdrawal,
-		} {
-			if !same {
-				return RuleReceiptConduct.At(fmt.Sprintf("/parties/%d/behavior/%s", i, member))
-			}
+		member := ""
+		switch {
+		case got.OffersMade != want.OffersMade:
+			member = "offers_made"
+		case got.SignalsShared != want.SignalsShared:
+			member = "signals_shared"
+		case got.ConstraintsDeclared != want.ConstraintsDeclared:
+			member = "constraints_declared"
+		case got.ReasoningProvided != want.ReasoningProvided:
+			member = "reasoning_provided"
+		case got.Withdrawal != want.Withdrawal:
+			member = "withdrawal"
+		default:
+			continue
 		}
+		return RuleReceiptConduct.At(fmt.Sprintf("/parties/%d/behavior/%s", i, member))
 	}
 	return nil
 }

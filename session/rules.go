@@ -9,7 +9,7 @@ var (
 	RuleTransition = &wire.Rule{Section: "5.2", Name: "transition", Class: wire.ClassTransition, Text: "a message is legal in the state of the session"}
 	RuleRole       = &wire.Rule{Section: "5.2", Name: "role", Class: wire.ClassTransition, Text: "a message is sent by the role that may send it"}
 	RuleBody       = &wire.Rule{Section: "4.2", Name: "body", Class: wire.ClassSchema, Text: "the body has the members of its message type"}
-	RuleResponders = &wire.Rule{Section: "5.2", Name: "responders", Class: wire.ClassSchema, Text: "open names at most 15 different responders, the initiator not among them"}
+	RuleResponders = &wire.Rule{Section: "5.2", Name: "responders", Class: wire.ClassSchema, Text: "open names at most 15 different responders and 16 witnesses, none of them twice, the initiator not among them"}
 	RuleTiming     = &wire.Rule{Section: "5.3", Name: "timing", Class: wire.ClassSchema, Text: "session_ttl, offer_ttl and max_rounds are whole and positive"}
 	RuleExtensions = &wire.Rule{Section: "11.1", Name: "extensions", Class: wire.ClassTransition, Text: "accept_session repeats the extensions that open lists"}
 	RuleRounds     = &wire.Rule{Section: "5.3", Name: "max-rounds", Class: wire.ClassTransition, Text: "a session has at most max_rounds offers and counters"}
@@ -20,7 +20,7 @@ var (
 	RuleSuperseded = &wire.Rule{Section: "4.2", Name: "superseded", Class: wire.ClassBinding, Text: "an accept names the current offer"}
 	RuleTwice      = &wire.Rule{Section: "4.2", Name: "accepted-twice", Class: wire.ClassTransition, Text: "a party accepts or commits once"}
 	RuleOtherDeal  = &wire.Rule{Section: "6.5", Name: "other-deal", Class: wire.ClassBinding, Text: "all parties select the same branch of an offer"}
-	RuleMediator   = &wire.Rule{Section: "8", Name: "mediator", Class: wire.ClassBinding, Text: "a mediator is none of the parties"}
+	RuleMediator   = &wire.Rule{Section: "8", Name: "mediator", Class: wire.ClassBinding, Text: "a mediator is none of the parties, and no witness"}
 )
 
 // The rules that tie a receipt to its transcript (SPEC §9.6.5, §9.6.5b).

@@ -65,6 +65,8 @@ type Session struct {
 	extensions []string
 	category   string
 	valueRange string
+	settlement wire.Value // hints of open, absent if it has none
+	witnesses  []wire.AgentID
 
 	parties  []party // initiator first; replaced, never written to, once shared
 	invited  bool    // open named the responders
@@ -76,6 +78,8 @@ type Session struct {
 
 	ending Ending
 	deal   offer.Terms
+	head   wire.Hash // of the message that made the deal
+	length int       // messages up to it
 	breach *Breach
 }
 
@@ -103,9 +107,11 @@ func (s partySet) without(i int) partySet { return s &^ (1 << max(i, 0)) }
 
 // An Ending says how a session came to the state it ended in.
 type Ending struct {
-	By   wire.AgentID     // who sent the last word; empty if the time ran out
-	Type wire.MessageType // the message that ended it
-	At   time.Time        // when, by the message or the deadline
+	By      wire.AgentID     // who sent the last word; empty if the time ran out
+	Type    wire.MessageType // the message that ended it
+	At      time.Time        // when, by the message or the deadline
+	Reason  string           // what the sender said; data, never instructions
+	Returns *Returns         // what would bring the sender back, if it said so
 }
 
 // New returns the session before its first message.
@@ -194,9 +200,15 @@ func (s Session) Role(agent wire.AgentID) protocol.Role {
 		return Responder
 	case agent == s.mediator && agent != "":
 		return Mediator
+	case slices.Contains(s.witnesses, agent):
+		return Witness
 	}
 	return ""
 }
+
+// Witnesses returns the agents that open invites to read and countersign, never to
+// speak.
+func (s Session) Witnesses() []wire.AgentID { return s.witnesses }
 
 func (s Session) index(agent wire.AgentID) int {
 	for i := range s.parties {
@@ -309,6 +321,8 @@ func (s Session) sender(m *wire.Message) (int, error) {
 		if s.allowed(m.From, Initiator) {
 			return 0, nil
 		}
+	case slices.Contains(s.witnesses, m.From):
+		return noParty, RuleRole.Because("/from/agent_id", errWitness)
 	case !s.invited && len(s.parties) == 1:
 		// The first to answer an open that names nobody is the responder.
 		if s.allowed(m.From, Responder) {
@@ -321,6 +335,8 @@ func (s Session) sender(m *wire.Message) (int, error) {
 func (s Session) allowed(agent wire.AgentID, role protocol.Role) bool {
 	return s.options.Parties == nil || s.options.Parties[agent] == role
 }
+
+var errWitness = errors.New("a witness reads and countersigns, and never moves")
 
 // allows reports whether the table has a row for the message and one of the roles.
 func allows(in protocol.State, t wire.MessageType, roles []protocol.Role) bool {
@@ -365,18 +381,19 @@ func (s Session) illegal(m *wire.Message) error {
 // settle sets what depends on the transition that was taken.
 func (s *Session) settle(from protocol.State, m *wire.Message) {
 	switch {
-	case s.state == from && s.state != Agreed:
+	case s.state == from:
 	case s.state == Agreed:
-		if from == Active {
-			s.deal = s.live.deal
-		}
+		s.deal, s.head, s.length = s.live.deal, s.tip, s.messages
 		s.ending = Ending{By: m.From, Type: m.Type, At: m.Time}
 	case s.state == Active && from == Dormant:
 		s.deadline = s.clock.Add(s.timing.SessionTTL)
 		s.ending = Ending{}
 	case s.state == Rejected, s.state == Dormant && (from == Active || from == Proposed):
 		s.ending = Ending{By: m.From, Type: m.Type, At: m.Time}
+		s.ending.read(m.Body)
 		s.live = nil
+	case s.state == Dormant:
+		s.ending.read(m.Body)
 	}
 }
 
