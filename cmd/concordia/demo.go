@@ -126,6 +126,7 @@ func (a *app) demo(ctx context.Context, dir string) error {
 	transcriptFile := filepath.Join(seller.dir, transcriptName)
 	for _, line := range []string{
 		"concordia session show " + transcriptFile,
+		"concordia agreement export --as acp " + transcriptFile,
 		"concordia verify " + transcriptFile + " " + filepath.Join(buyer.dir, receiptName),
 		"concordia verify " + filepath.Join(seller.dir, tamperedName),
 		"concordia id show " + filepath.Join(seller.dir, "agent.key"),
@@ -178,6 +179,7 @@ func negotiateCamera(ctx context.Context, seller, buyer *agent.Agent) (*agent.Ne
 		"timing":      wire.M{"session_ttl": 3600, "offer_ttl": 600, "max_rounds": 10},
 		"category":    "electronics.cameras",
 		"value_range": "1000-5000_USD",
+		"settlement":  wire.M{"expires_after": 7 * 24 * 3600},
 	}, buyer.ID())
 	if err != nil {
 		return nil, err

@@ -105,7 +105,7 @@ be tried, 4 nothing failed but a required check could not be made.`,
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.PersistentFlags().BoolVar(&a.out.json, "json", false, "print JSON, one value for each command")
-	root.AddCommand(a.demoCommand(), a.idCommand(), a.sessionCommand(), a.verifyCommand(), a.specCommand())
+	root.AddCommand(a.demoCommand(), a.idCommand(), a.sessionCommand(), a.agreementCommand(), a.verifyCommand(), a.specCommand())
 	root.CompletionOptions.HiddenDefaultCmd = true
 	usageErrors(root)
 	return root
