@@ -188,6 +188,12 @@ func TestShape(t *testing.T) {
 		{`"Price: low"`, "summary", "deal-terms at /summary"},
 		{`"qty=3"`, "summary", "deal-terms at /summary"},
 		{`"12 pcs"`, "summary", "deal-terms at /summary"},
+		{`"830  EUR"`, "summary", "deal-terms at /summary"},
+		{`"830\u00a0eur"`, "summary", "deal-terms at /summary"},
+		{`"830\nEUR"`, "summary", "deal-terms at /summary"},
+		{`"\u20ac\u202f\u0663"`, "summary", "deal-terms at /summary"},
+		{`"price\t\t: low"`, "summary", "deal-terms at /summary"},
+		{`"agent_5usd, reprice: ...d3cAd"`, "summary", ""},
 		{`"Transcript hash: cad5000000000000"`, "summary", "deal-terms at /summary"},
 		{``, "references", ""},
 		{``, "fulfillment", ""},
@@ -459,12 +465,17 @@ func TestFulfillment(t *testing.T) {
 		block := parse(t, `{"status":"fulfilled","settled_at":"2026-09-15T09:00:00Z","fulfilled_at":null,"settlement_protocol":"acp","delivery_confirmed":true,"disputes":[]}`)
 		return good.With("fulfillment", block.With("counterparty_attestation", c.With("signature", wire.Text(sig.String()))))
 	}
+	denial := parse(t, `{"agent_id":"buyer","confirms_fulfillment":false}`)
+	denied, _ := key(t, "buyer").Sign([]byte(denial.Canonical()))
+	denial = denial.With("signature", wire.Text(denied.String()))
 	for _, test := range []struct {
 		name     string
 		v        wire.Value
 		plain    string
 		required string
 	}{
+		{"denied", edit(t, confirm("buyer", "buyer", "x"), denial.Canonical(), "fulfillment", "counterparty_attestation"), "", "fulfillment-bound at /fulfillment/counterparty_attestation/confirms_fulfillment"},
+		{"denied and disputed", edit(t, edit(t, confirm("buyer", "buyer", "x"), denial.Canonical(), "fulfillment", "counterparty_attestation"), `"disputed"`, "fulfillment", "status"), "", ""},
 		{"none", good, "", "fulfillment-bound at /fulfillment"},
 		{"confirmed", confirm("buyer", "buyer", "as described"), "", ""},
 		{"signed by another", confirm("buyer", "seller", "as described"), "", "fulfillment-bound at /fulfillment/counterparty_attestation/signature"},
@@ -520,7 +531,7 @@ func TestDraftRefuses(t *testing.T) {
 		})
 	}
 	// An id that happens to look like a price costs the summary, not the receipt.
-	for _, id := range []wire.AgentID{"2050USD", "did:key:z6MkvTtuST7uksuuRfxYG2mYaqGJigaB3KR5j6SY1ncd3cAd"} {
+	for _, id := range []wire.AgentID{"2050USD", "did:web:5eur.example"} {
 		d := draft()
 		d.Parties[0].Agent = id
 		v, err := d.Value()

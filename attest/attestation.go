@@ -156,13 +156,13 @@ func ReadAttestation(v wire.Value) (*Attestation, error) {
 		r.Fail("concordia_attestation", errVersion)
 	}
 	a.Outcome = readOutcome(r.Object("outcome"))
-	for i, pr := range r.Objects("parties") {
+	listed := make(map[wire.AgentID]bool) // a hostile list may be long
+	for _, pr := range r.Objects("parties") {
 		p := readParty(pr)
-		for _, other := range a.Parties[:i] {
-			if other.Agent == p.Agent {
-				pr.FailRule(RuleParties, "agent_id", errDuplicate)
-			}
+		if listed[p.Agent] {
+			pr.FailRule(RuleParties, "agent_id", errDuplicate)
 		}
+		listed[p.Agent] = true
 		a.Parties = append(a.Parties, p)
 	}
 	if len(a.Parties) < 2 {

@@ -3,6 +3,7 @@ package attest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -73,6 +74,7 @@ func (f *Fulfillment) readFreeText(r wire.Reader, name string, most int) {
 var (
 	errNoFulfillment = errors.New("there is no fulfillment")
 	errUnconfirmed   = errors.New("no counterparty confirms it")
+	errDenied        = errors.New("the counterparty denies what the status says")
 	errNotAParty     = errors.New("who confirms it is no party")
 )
 
@@ -90,6 +92,9 @@ func (s *AttestationSubject) checkFulfillmentBound() error {
 	}
 	if !s.Attestation.lists(f.confirmedBy) {
 		return RuleFulfillment.Because(at+"/agent_id", errNotAParty)
+	}
+	if yes, _ := f.confirmation.Get("confirms_fulfillment"); !yes.Bool() && strings.HasPrefix(f.Status, "fulfilled") {
+		return RuleFulfillment.Because(at+"/confirms_fulfillment", errDenied)
 	}
 	return s.verify(RuleFulfillment, f.confirmedBy, f.confirmation.Without("signature"), f.confirmation, at)
 }

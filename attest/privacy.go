@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/concordia-node/concordia/wire"
 )
@@ -41,18 +42,46 @@ func CheckValueRange(s string) error {
 	return nil
 }
 
-// dealTerms find an amount, a price or a quantity in free text (SPEC §9.6.6).
-var dealTerms = []*regexp.Regexp{
-	regexp.MustCompile(`[$€£¥]\s?\d`),
-	regexp.MustCompile(`(?i)\b(USD|EUR|GBP|JPY|CAD|AUD|CHF|CNY|INR)\s?\d`),
-	regexp.MustCompile(`(?i)\d+([.,]\d+)?\s?(USD|EUR|GBP|JPY|CAD|AUD|CHF|CNY|INR)\b`),
-	regexp.MustCompile(`(?i)price\s?:`),
-	regexp.MustCompile(`(?i)\b(qty|quantity)\s*[:=]?\s*\d+`),
-	regexp.MustCompile(`(?i)\b\d+\s*(units?|items?|pcs|pieces)\b`),
+// A detector finds one way of telling a term. Every match contains one of its
+// hints: most texts have none and cost no regular expression.
+type detector struct {
+	hints []string
+	form  *regexp.Regexp
+}
+
+const currencies = `(?:usd|eur|gbp|jpy|cad|aud|chf|cny|inr)`
+
+var currencyHints = []string{"usd", "eur", "gbp", "jpy", "cad", "aud", "chf", "cny", "inr"}
+
+// dealTerms find an amount, a price or a quantity in folded text (SPEC §9.6.6).
+var dealTerms = []detector{
+	{[]string{"$", "€", "£", "¥"}, regexp.MustCompile(`[$€£¥] *[0-9]`)},
+	{currencyHints, regexp.MustCompile(`\b` + currencies + ` *[0-9]`)},
+	{currencyHints, regexp.MustCompile(`\b[0-9]+(?:[.,][0-9]+)? *` + currencies + `\b`)},
+	{[]string{"price"}, regexp.MustCompile(`\bprice *:`)},
+	{[]string{"qty", "quantity"}, regexp.MustCompile(`\b(?:qty|quantity) *[:=]? *[0-9]+\b`)},
+	{[]string{"unit", "item", "pcs", "pieces"}, regexp.MustCompile(`\b[0-9]+ *(?:units?|items?|pcs|pieces)\b`)},
 }
 
 func tellsTerms(text string) bool {
-	return slices.ContainsFunc(dealTerms, func(r *regexp.Regexp) bool { return r.MatchString(text) })
+	text = strings.Map(fold, text)
+	return slices.ContainsFunc(dealTerms, func(d detector) bool {
+		return slices.ContainsFunc(d.hints, func(h string) bool { return strings.Contains(text, h) }) && d.form.MatchString(text)
+	})
+}
+
+// fold makes one spelling of those that readers take for the same: capitals, the
+// long s, digits of any script, white space of any dialect.
+func fold(r rune) rune {
+	switch {
+	case isSpace(r):
+		return ' '
+	case r == '\u017f':
+		return 's'
+	case r >= 0x80 && unicode.IsDigit(r):
+		return '0'
+	}
+	return unicode.ToLower(r)
 }
 
 // checkPrivacy scans the free text of an attestation. The generated line with the

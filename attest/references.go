@@ -3,6 +3,7 @@ package attest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -70,15 +71,12 @@ func word(r wire.Reader, name string, most int) string {
 	return s
 }
 
-// hasSpace reports whether s has a character that some implementation takes for
-// white space: Unicode's, the separators U+001C to U+001F, the byte order mark.
-func hasSpace(s string) bool {
-	for _, c := range s {
-		if unicode.IsSpace(c) || 0x1c <= c && c <= 0x1f || c == 0xfeff || c == 0x180e {
-			return true
-		}
-	}
-	return false
+func hasSpace(s string) bool { return strings.ContainsFunc(s, isSpace) }
+
+// isSpace reports whether some implementation takes c for white space: Unicode's,
+// the separators U+001C to U+001F, the byte order mark.
+func isSpace(c rune) bool {
+	return unicode.IsSpace(c) || 0x1c <= c && c <= 0x1f || c == 0xfeff || c == 0x180e
 }
 
 // nodes counts the values in v, itself included.

@@ -138,17 +138,19 @@ func (s *AttestationSubject) checkOutcomeBound() error {
 // verdict does not depend on them. (SPEC §9.6.5a)
 func (s *AttestationSubject) checkWitnesses() error {
 	signatures, _ := s.Attestation.value.Get("countersignatures")
-	preimage, witnessed := countersigned(s.Attestation.value), false
+	var preimage wire.Value
 	for id, text := range signatures.Members() {
 		if s.Attestation.lists(wire.AgentID(id)) {
 			continue
 		}
-		witnessed = true
+		if preimage.Kind() == wire.Absent {
+			preimage = countersigned(s.Attestation.value)
+		}
 		if err := s.verifyText(RuleWitness, wire.AgentID(id), preimage, text, "/countersignatures"+wire.Pointer(id)); err != nil {
 			return err
 		}
 	}
-	if !witnessed {
+	if preimage.Kind() == wire.Absent {
 		return &wire.Unchecked{Why: "there are no witnesses", Moot: true}
 	}
 	return nil
