@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/concordia-node/concordia/internal/groupcommit"
 	"github.com/concordia-node/concordia/wire"
 )
 
@@ -73,6 +74,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	if !coded || e.err != nil {
 		fmt.Fprintf(stderr, "concordia: %v\n", err)
+	}
+	if damaged, ok := errors.AsType[*groupcommit.CorruptError](err); ok {
+		fmt.Fprintf(stderr, "What is left of it: concordia session salvage %s NEW\n", damaged.Path)
 	}
 	if code == exitUsage {
 		fmt.Fprintln(stderr, "Run it with --help to see how it is used.")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,7 +25,7 @@ func (a *app) sessionCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.sessionShowCommand())
+	cmd.AddCommand(a.sessionShowCommand(), a.sessionSalvageCommand())
 	return cmd
 }
 
@@ -57,6 +58,42 @@ concordia verify tells more.`,
 	}
 	cmd.Flags().StringArrayVar(&keyFiles, "keys", nil, "JSON `file` with the public keys to trust (repeatable)")
 	cmd.Flags().StringVar(&id, "session", "", "the session to show, of a database with several")
+	return cmd
+}
+
+func (a *app) sessionSalvageCommand() *cobra.Command {
+	var keyFiles []string
+	cmd := &cobra.Command{
+		Use:   "salvage DAMAGED NEW",
+		Short: "Bring what is left of a damaged database into a new one",
+		Long: `salvage looks for signed messages and receipts in the bytes of a damaged database,
+links the messages by their hashes, and writes what it can verify into a new
+database. What is missing can be asked of the other parties.`,
+		Example: `  concordia session salvage seller/transcripts.db seller/salvaged.db`,
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			keys, err := readKeys(keyFiles)
+			if err != nil {
+				return err
+			}
+			if _, err := os.Stat(args[1]); err == nil {
+				return usageError("%s exists; salvage writes a new file", args[1])
+			}
+			into, err := transcript.Open(args[1], nil)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, into.Close()) }()
+			s, err := transcript.Salvage(cmd.Context(), args[0], into, keys)
+			if err != nil {
+				return err
+			}
+			a.out.printf("salvaged %d messages of %d sessions, and %d receipts; %d messages lack their predecessors\n",
+				s.Messages, s.Sessions, s.Receipts, s.Orphans)
+			return a.out.value(s)
+		},
+	}
+	cmd.Flags().StringArrayVar(&keyFiles, "keys", nil, "JSON `file` with the public keys to trust (repeatable)")
 	return cmd
 }
 

@@ -1,0 +1,5 @@
+//go:build long
+
+package transcript_test
+
+const kills = 200
