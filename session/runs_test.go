@@ -1,0 +1,5 @@
+//go:build !long
+
+package session_test
+
+const modelRuns = 400
