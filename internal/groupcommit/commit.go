@@ -25,8 +25,8 @@ type Op struct {
 	Check func(tx *bolt.Tx) error
 
 	// Apply writes. An error undoes the whole transaction, goes to this caller,
-	// and the other operations run again without this one: what can be refused is
-	// better refused by Check. Nil: nothing to write.
+	// and the other operations run again without this one. Expected refusals belong
+	// in Check, which costs the others nothing. Nil: nothing to write.
 	Apply func(tx *bolt.Tx) error
 }
 
@@ -66,7 +66,6 @@ func (db *DB) Commit(ctx context.Context, op Op) error {
 
 // run is the committer.
 func (db *DB) run() {
-	debug.SetPanicOnFault(true)
 	for r := range db.queue {
 		db.commit(db.drain(r))
 	}
@@ -82,10 +81,7 @@ func (db *DB) drain(first *request) []*request {
 	batch := []*request{first}
 	for yields := 0; len(batch) < db.maxBatch; {
 		select {
-		case r, ok := <-db.queue:
-			if !ok {
-				return batch
-			}
+		case r := <-db.queue:
 			batch = append(batch, r)
 		default:
 			if yields == maxYields {
@@ -102,7 +98,7 @@ func (db *DB) drain(first *request) []*request {
 // and the others start over, the refused ones included: they may have been
 // refused because of what is now undone.
 func (db *DB) commit(batch []*request) {
-	for {
+	for len(batch) > 0 {
 		culprit, err := db.transact(batch)
 		if culprit < 0 {
 			for _, r := range batch {
@@ -124,16 +120,22 @@ var errNothing = errors.New("nothing to write")
 // transact runs the batch in one transaction. Its error belongs to the request
 // at index culprit, or if that is negative to all of them.
 func (db *DB) transact(batch []*request) (culprit int, err error) {
-	if db.failed != nil {
+	switch {
+	case db.failed != nil:
 		return -1, db.failed
+	case db.stuck.Load():
+		return -1, ErrFailed
 	}
 	culprit = -1
 	var tx *bolt.Tx
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if v := recover(); v != nil { // in bbolt's commit or rollback
 			culprit, err = -1, fmt.Errorf("committing: %w", panicError(db.path, v))
 			db.fail(err)
-			db.stuck = tx != nil && tx.DB() != nil
+			if tx == nil || tx.DB() != nil {
+				db.stuck.Store(true)
+			}
 		}
 	}()
 	err = db.bolt.Update(func(t *bolt.Tx) error {

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -47,9 +48,8 @@ type DB struct {
 	closed  bool
 	callers sync.WaitGroup // Commits in progress
 
-	// Of the committer, and of Close once that has ended.
-	failed error // what Commit returns from now on
-	stuck  bool  // bbolt panicked and holds its lock for ever
+	failed error       // of the committer: what Commit returns from now on
+	stuck  atomic.Bool // bbolt panicked and holds its locks for ever
 }
 
 // Open opens the database at path, and creates it with mode 0600 if there is
@@ -162,12 +162,25 @@ func syncDir(dir string) error {
 // cannot reuse pages nor, now and then, commit while it runs; and do not call
 // Commit in it.
 func (db *DB) View(fn func(tx *bolt.Tx) error) (err error) {
+	if db.stuck.Load() {
+		return ErrFailed
+	}
+	begun := false
+	defer func() {
+		if !begun && errors.As(err, new(*CorruptError)) {
+			db.stuck.Store(true)
+		}
+	}()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer rescue(db.path, &err)
-	if err := db.bolt.View(fn); err != berrors.ErrDatabaseNotOpen {
-		return err
+	err = db.bolt.View(func(tx *bolt.Tx) error {
+		begun = true
+		return fn(tx)
+	})
+	if err == berrors.ErrDatabaseNotOpen {
+		return ErrClosed
 	}
-	return ErrClosed
+	return err
 }
 
 // Close waits until all operations that are queued have been committed and all
@@ -181,10 +194,11 @@ func (db *DB) shut() error {
 	db.callers.Wait()
 	close(db.queue)
 	db.committer.Wait()
-	if db.stuck {
-		return db.failed // closing would wait for ever; the file stays locked
+	err := ErrFailed
+	if !db.stuck.Load() { // else it would wait for ever
+		err = db.bolt.Close()
 	}
-	if err := db.bolt.Close(); err != nil {
+	if err != nil {
 		return fmt.Errorf("closing %s: %w", db.path, err)
 	}
 	return nil

@@ -59,6 +59,7 @@ package groupcommit
 // BUG(groupcommit): A process that dies while it creates a file can leave one
 // that Open refuses as corrupt. Nothing was ever stored in it; delete it.
 
-// BUG(groupcommit): Open does not read leaf pages below a top-level bucket, which
-// are most of the file, nor descend into nested buckets. Damage to the header of such a
-// page can make bbolt allocate memory without bound when the page is rewritten.
+// BUG(groupcommit): Open reads neither the leaf pages of the top-level buckets,
+// which are most of the file, nor the buckets nested in them. Damage to the header
+// of such a page, or in a nested bucket, can still make bbolt allocate memory
+// without bound, or crash, when that page is rewritten or that bucket used.

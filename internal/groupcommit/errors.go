@@ -16,8 +16,9 @@ var (
 	ErrLocked = errors.New("database is in use, by another process or another Open in this one")
 
 	// ErrFailed is returned by Commit after a transaction could not be
-	// committed. The operation that gets it has not been run.
-	ErrFailed = errors.New("database must be reopened after a failed commit")
+	// committed. The operation that gets it has not been run. It is returned by
+	// View and Close too after bbolt panicked in possession of its locks.
+	ErrFailed = errors.New("database has failed and must be reopened")
 )
 
 // CorruptError reports a file whose content makes no sense.
@@ -26,7 +27,9 @@ type CorruptError struct {
 	Err  error
 }
 
-func (e *CorruptError) Error() string { return fmt.Sprintf("database %s is corrupt: %v", e.Path, e.Err) }
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("database %s is corrupt: %v", e.Path, e.Err)
+}
 
 func (e *CorruptError) Unwrap() error { return e.Err }
 

@@ -2,6 +2,7 @@ package groupcommit
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,6 +21,7 @@ const (
 	freelistFlag = 0x10
 
 	bucketFlag = 0x01 // of a leaf element
+	bucketSize = 16   // its value: the root page, or 0 before an inline page, and the sequence
 
 	noFreelist = 1<<64 - 1
 )
@@ -170,15 +172,42 @@ func (v *verifier) buckets(id uint64) error {
 		if native.Uint32(elements)&bucketFlag == 0 {
 			continue
 		}
-		offset, keySize := native.Uint32(elements[4:]), native.Uint32(elements[8:])
-		root, err := v.read(pos+int64(offset)+int64(keySize), 8)
+		offset, keySize, size := native.Uint32(elements[4:]), native.Uint32(elements[8:]), native.Uint32(elements[12:])
+		if size < bucketSize || int64(size) > v.pageSize {
+			return fmt.Errorf("page %d: bucket of %d bytes", id, size)
+		}
+		bucket, err := v.read(pos+int64(offset)+int64(keySize), int64(size))
 		if err != nil {
 			return err
 		}
-		if id := native.Uint64(root); id != 0 { // else inline, without pages
-			if _, err := v.tree(id); err != nil {
-				return err
-			}
+		if root := native.Uint64(bucket); root != 0 {
+			_, err = v.tree(root)
+		} else {
+			err = inline(bucket[bucketSize:])
+		}
+		if err != nil {
+			return fmt.Errorf("bucket in page %d: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// inline verifies the leaf page of a small bucket, which is in the value of the
+// bucket. bbolt copies it to the heap, where nothing may point out of it.
+func inline(page []byte) error {
+	if len(page) < headerSize || native.Uint16(page[8:]) != leafFlag {
+		return errors.New("inline page is no leaf")
+	}
+	count := int64(native.Uint16(page[10:]))
+	for i := range count {
+		pos := headerSize + elementSize*i
+		if pos+elementSize > int64(len(page)) {
+			return fmt.Errorf("%d inline elements do not fit", count)
+		}
+		e := page[pos:]
+		end := pos + int64(native.Uint32(e[4:])) + int64(native.Uint32(e[8:])) + int64(native.Uint32(e[12:]))
+		if native.Uint32(e) != 0 || end > int64(len(page)) {
+			return fmt.Errorf("inline element %d does not fit", i)
 		}
 	}
 	return nil
