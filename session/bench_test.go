@@ -1,6 +1,14 @@
 package session_test
 
-import "testing"
+import (
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/concordia-node/concordia/session"
+)
 
 // BenchmarkApply is one step of the machine for a message that has been parsed
 // and verified: the check of its body, the registers, the transition.
@@ -28,4 +36,58 @@ func BenchmarkApply(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkVerify verifies a transcript of 10,000 messages on all processors, and
+// beside it nothing but their signatures.
+func BenchmarkVerify(b *testing.B) {
+	const n = 10_000
+	p := newPlayer(b)
+	p.line(`+0s seller open -> buyer {"terms": {"price": {"type": "numeric"}}}`)
+	p.line(`+1s buyer accept_session`)
+	for i := len(p.msgs); i < n; i++ {
+		p.line([]string{
+			`+0s seller say signal {"priority_ranking": ["price"], "flexibility": {"price": "somewhat_flexible"}, "note": "` + strings.Repeat("of about one kilobyte, ", 20) + `"}`,
+			`+0s buyer inquire {"term_ids": ["price"], "note": "` + strings.Repeat("of about one kilobyte, ", 25) + `"}`,
+		}[i%2])
+	}
+	perSecond := func(b *testing.B) { b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "messages/s") }
+	b.Run("transcript", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := session.Verify("ses_golden", p.msgs, p.keys, p.clock, nil, onAllProcessors); err != nil {
+				b.Fatal(err)
+			}
+		}
+		perSecond(b)
+	})
+	b.Run("bare signatures", func(b *testing.B) {
+		key := p.keys["seller"]
+		text := []byte(p.msgs[2].Canonical())
+		sig, err := p.key("seller").Sign(text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			onAllProcessors(n, func(int) {
+				if !key.Verify(text, sig) {
+					b.Error("bad signature")
+				}
+			})
+		}
+		perSecond(b)
+	})
+}
+
+func onAllProcessors(n int, do func(i int)) {
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	group.Wait()
 }
