@@ -293,7 +293,7 @@ func TestReadRefuses(t *testing.T) {
 		{`{"offer_id":"o","bundles":[{"bundle_id":"a","terms":{}}],"conditions":[]}`, "offer-shape at /body/bundles"},
 		{`{"offer_id":"o","bundles":[{"bundle_id":"a","terms":{"x":{"value":1}}}],"complete":true}`, "offer-complete at /body/complete"},
 		{`{"offer_id":"o","terms":{},"open_terms":["x","x"]}`, "offer-shape at /body/open_terms"},
-		{`{"offer_id":"o","terms":{},"open_terms":[3]}`, "offer-shape at /body/open_terms"},
+		{`{"offer_id":"o","terms":{},"open_terms":[3]}`, "offer-shape at /body/open_terms/0"},
 		{`{"offer_id":"o o","terms":{}}`, "offer-shape at /body/offer_id"},
 		{`{"offer_id":"o","Terms":{}}`, "offer-shape at /body/Terms"},
 		{`{"offer_id":"o","terms":{"z":{"value":null}}}`, "term-value at /body/terms/z"},

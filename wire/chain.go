@@ -75,11 +75,11 @@ func (c *Chain) Admit(m *Message, now time.Time) error {
 
 // Append makes m the last message. The caller has checked it.
 func (c *Chain) Append(m *Message) {
-	c.tip = m.hash
-	c.ids[m.ID] = struct{}{}
-	if m.Time.After(c.clock) {
+	if c.Len() == 0 || m.Time.After(c.clock) {
 		c.clock = m.Time
 	}
+	c.tip = m.hash
+	c.ids[m.ID] = struct{}{}
 }
 
 func errTime(what string, t time.Time) error {

@@ -56,24 +56,27 @@ func (v Value) AppendWithout(dst []byte, name string) []byte {
 	return append(append(dst, v.text[:from]...), v.text[to:]...)
 }
 
-// With returns the object v with the named member set to w.
+// With returns the object v with the named member set to w, an absent w as null.
+// Invalid UTF-8 in the name becomes U+FFFD.
 func (v Value) With(name string, w Value) Value {
+	key := Text(name)
+	name = key.Text()
 	i, ok := v.find(name)
 	kids := slices.Clone(v.kids)
 	if ok {
-		kids[i].Value = w
+		kids[i].Value = w.orNull()
 		return objectOf(kids)
 	}
 	i, _ = slices.BinarySearchFunc(kids, name, func(m member, name string) int {
 		return compareNames(m.name(), name)
 	})
-	return objectOf(slices.Insert(kids, i, member{key: Text(name).text, Value: w}))
+	return objectOf(slices.Insert(kids, i, member{key: key.text, Value: w.orNull()}))
 }
 
-// WithElem returns the array v with element i replaced by w.
+// WithElem returns the array v with element i replaced by w, an absent w as null.
 func (v Value) WithElem(i int, w Value) Value {
 	kids := slices.Clone(v.kids)
-	kids[i].Value = w
+	kids[i].Value = w.orNull()
 	return arrayOf(kids)
 }
 

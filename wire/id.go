@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"unicode"
 	"unicode/utf8"
@@ -43,7 +44,7 @@ func CheckID[ID ~string](s ID) error {
 func NewID[ID ~string](prefix string, random io.Reader) (ID, error) {
 	var b [16]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", errors.Join(errors.New("drawing an id"), err)
+		return "", fmt.Errorf("drawing an id: %w", err)
 	}
 	return ID(prefix + hex.EncodeToString(b[:])), nil
 }

@@ -45,6 +45,9 @@ var canonicalOptions = []jsontext.Options{
 
 var scratch = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
 
+// maxScratch keeps one large document from staying in the pool.
+const maxScratch = 1 << 20
+
 // Parse reads one JSON text strictly and returns its value in canonical form. It
 // refuses, as a *Violation: more than the limits, bad syntax, bytes after the
 // value, invalid UTF-8, lone surrogates, a member name given twice, and numbers
@@ -54,27 +57,27 @@ func Parse(data []byte, lim Limits) (Value, error) {
 	if len(data) > lim.Size {
 		return Value{}, RuleSize.At("")
 	}
-	if offset, rule := guard(data, lim.Depth); rule != nil {
-		return Value{}, rule.At(pointerAt(data, offset))
+	if end, rule := guard(data, lim.Depth); rule != nil {
+		return Value{}, guardViolation(data[:end], rule)
 	}
 	buf := scratch.Get().(*[]byte)
 	defer scratch.Put(buf)
 	text, err := jsontext.AppendFormat((*buf)[:0], data, canonicalOptions...)
-	*buf = text[:0]
+	if *buf = text[:0]; cap(text) > maxScratch {
+		*buf = nil
+	}
 	if err != nil {
 		return Value{}, syntaxViolation(data, err)
-	}
-	if cap(text) > 1<<20 {
-		*buf = nil // do not let one large document stay in the pool
 	}
 	return index(string(text)), nil
 }
 
-// guard finds the first number outside the domain and the first value nested too
-// deep. It runs before the JSON reader because that one rounds and clamps
-// numbers, and because it must never see more nesting than we allow. It judges
-// nothing else: malformed text is left for the reader to refuse.
-func guard(data []byte, maxDepth int) (offset int, broken *Rule) {
+// guard finds the first number outside the domain or value nested too deep, and
+// returns the offset after its number or opening bracket. It runs before the JSON
+// reader because that one rounds and clamps numbers, and because it must never see
+// more nesting than we allow. It judges nothing else: malformed text is left for
+// the reader to refuse.
+func guard(data []byte, maxDepth int) (end int, broken *Rule) {
 	depth := 0
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; {
@@ -82,7 +85,7 @@ func guard(data []byte, maxDepth int) (offset int, broken *Rule) {
 			i = endOfString(data, i)
 		case c == '{' || c == '[':
 			if depth++; depth > maxDepth {
-				return i, RuleDepth
+				return i + 1, RuleDepth
 			}
 		case c == '}' || c == ']':
 			depth--
@@ -92,7 +95,7 @@ func guard(data []byte, maxDepth int) (offset int, broken *Rule) {
 				j++
 			}
 			if !inNumberDomain(data[i:j]) {
-				return i, RuleNumber
+				return j, RuleNumber
 			}
 			i = j - 1
 		}
@@ -102,21 +105,16 @@ func guard(data []byte, maxDepth int) (offset int, broken *Rule) {
 
 // endOfString returns the index of the quote that ends the string starting at i,
 // or the last index if there is none.
-func endOfString(data []byte, i int) int {
-	for j := i + 1; ; j++ {
-		n := bytes.IndexByte(data[j:], '"')
-		if n < 0 {
-			return len(data) - 1
-		}
-		j += n
-		k := j
-		for data[k-1] == '\\' {
-			k--
-		}
-		if (j-k)%2 == 0 {
+func endOfString[Text string | []byte](text Text, i int) int {
+	for j := i + 1; j < len(text); j++ {
+		switch text[j] {
+		case '"':
 			return j
+		case '\\':
+			j++
 		}
 	}
+	return len(text) - 1
 }
 
 func isNumberByte(c byte) bool {
@@ -127,11 +125,19 @@ func isNumberByte(c byte) bool {
 // (RFC 7493, Section 2.2).
 const MaxSafeInteger = 1<<53 - 1
 
+// maxNumberSize bounds a number token in bytes. Readers misjudge longer ones: of
+// an integer part, strconv.ParseFloat counts only the first 800 digits, so that 1,
+// 900 zeros and e-900 become 1e-101, and it cuts exponents off at five digits.
+const maxNumberSize = 256
+
 // inNumberDomain reports whether a number token names exactly one value for every
 // reader: a safe integer; or a finite double, not rounded to zero, that is not an
 // integer between 2^53 and 1e21, the range where the reference implementations
 // print different digits. Zero has no sign. (SPEC §9.2.1)
 func inNumberDomain(token []byte) bool {
+	if len(token) > maxNumberSize {
+		return false
+	}
 	digits := bytes.TrimPrefix(token, []byte("-"))
 	negative := len(digits) < len(token)
 	if !bytes.ContainsAny(digits, ".eE") {
@@ -159,31 +165,39 @@ func inNumberDomain(token []byte) bool {
 	return true
 }
 
-// pointerAt returns the JSON pointer of the value that starts at offset. It is
-// only called to explain a refusal.
-func pointerAt(data []byte, offset int) string {
+// guardViolation explains what guard found at the end of data: a break of rule,
+// unless the text has another fault before.
+func guardViolation(data []byte, rule *Rule) *Violation {
 	d := jsontext.NewDecoder(bytes.NewReader(data))
-	for d.InputOffset() <= int64(offset) {
-		if _, err := d.ReadToken(); err != nil {
-			break
+	for more := true; more; {
+		_, err := d.ReadToken()
+		more = d.InputOffset() < int64(len(data))
+		if err != nil || more && d.StackDepth() == 0 {
+			_, err = jsontext.AppendFormat(nil, data, canonicalOptions...)
+			return syntaxViolation(data, err)
 		}
 	}
-	return string(d.StackPointer())
+	return rule.At(string(d.StackPointer()))
 }
 
 // syntaxViolation names the rule behind a refusal of the JSON reader.
 func syntaxViolation(data []byte, err error) *Violation {
-	at := ""
-	if s, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		at = string(s.JSONPointer)
-	}
+	at, offset := faultOf(err)
 	if errors.Is(err, jsontext.ErrDuplicateName) {
 		return RuleDuplicate.At(at)
 	}
-	// The reader does not export its error for bad Unicode: what it reads once
-	// bad Unicode is allowed had no other fault.
-	if _, again := jsontext.AppendFormat(nil, data, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); again == nil {
+	// The reader does not export its error for bad Unicode: it is the one that
+	// goes away, or gives way to a later one, once bad Unicode is allowed.
+	_, err = jsontext.AppendFormat(nil, data, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	if _, next := faultOf(err); err == nil || next > offset {
 		return RuleUnicode.At(at)
 	}
 	return RuleSyntax.At(at)
+}
+
+func faultOf(err error) (pointer string, offset int64) {
+	if s, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return string(s.JSONPointer), s.ByteOffset
+	}
+	return "", 0
 }

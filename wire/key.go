@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 	"time"
 
 	"filippo.io/edwards25519"
@@ -79,7 +78,11 @@ func ParseSignature(s string) (Signature, error) {
 	return Signature(raw), nil
 }
 
+// String returns the signature as padded base64url.
 func (s Signature) String() string { return base64.URLEncoding.EncodeToString(s[:]) }
+
+// MarshalText writes the form that ParseSignature reads.
+func (s Signature) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Verify reports whether sig is k's signature of message (RFC 8032, Section
 // 5.1.7). Signatures whose R is of small order are refused; the standard library
@@ -116,7 +119,7 @@ type Signer interface {
 
 // A PrivateKey is an Ed25519 private key. It prints as a placeholder, never as
 // itself, also as a field of something else. The zero PrivateKey is no key.
-type PrivateKey struct{ key *ed25519.PrivateKey } // a pointer, for fmt does not follow it
+type PrivateKey struct{ key func() ed25519.PrivateKey } // a function, for fmt looks into all else
 
 // SeedSize is the size of the secret from which a private key is derived.
 const SeedSize = ed25519.SeedSize
@@ -136,23 +139,23 @@ func NewPrivateKey(seed []byte) (PrivateKey, error) {
 		return PrivateKey{}, fmt.Errorf("reading a key: want %d bytes, got %d", SeedSize, len(seed))
 	}
 	key := ed25519.NewKeyFromSeed(seed)
-	return PrivateKey{&key}, nil
+	return PrivateKey{func() ed25519.PrivateKey { return key }}, nil
 }
 
 // IsZero reports whether k holds no key.
 func (k PrivateKey) IsZero() bool { return k.key == nil }
 
 // Seed returns the secret of k.
-func (k PrivateKey) Seed() []byte { return k.key.Seed() }
+func (k PrivateKey) Seed() []byte { return k.key().Seed() }
 
 // Public returns the public key.
 func (k PrivateKey) Public() PublicKey {
-	return PublicKey{[ed25519.PublicKeySize]byte(k.key.Public().(ed25519.PublicKey))}
+	return PublicKey{[ed25519.PublicKeySize]byte(k.key().Public().(ed25519.PublicKey))}
 }
 
 // Sign signs message.
 func (k PrivateKey) Sign(message []byte) (Signature, error) {
-	return Signature(ed25519.Sign(*k.key, message)), nil
+	return Signature(ed25519.Sign(k.key(), message)), nil
 }
 
 const redacted = "[private key]"
@@ -186,7 +189,7 @@ func (m KeyMap) Key(agent AgentID, _ time.Time) (PublicKey, error) {
 	if k, ok := m[agent]; ok {
 		return k, nil
 	}
-	return PublicKey{}, RuleUnknownKey.Because("", fmt.Errorf("no key of %q", clip(string(agent))))
+	return PublicKey{}, RuleUnknownKey.Because("", fmt.Errorf(`no key of "%s"`, clip(string(agent))))
 }
 
 // AnyKeys asks each of its members in order and returns the first answer.
@@ -199,14 +202,14 @@ func (a AnyKeys) Key(agent AgentID, at time.Time) (PublicKey, error) {
 			return k, err
 		}
 	}
-	return PublicKey{}, RuleUnknownKey.Because("", fmt.Errorf("no key of %q", clip(string(agent))))
+	return KeyMap(nil).Key(agent, at)
 }
 
 // DecodeBase64 reads size bytes from padded base64url. Exactly one text is
 // accepted for each value: no white space, no other alphabet, no unused bits set
 // (RFC 4648, Sections 3.3, 3.5 and 5).
 func DecodeBase64(s string, size int) ([]byte, error) {
-	if len(s) != base64.URLEncoding.EncodedLen(size) || strings.ContainsAny(s, "\r\n") {
+	if len(s) != base64.URLEncoding.EncodedLen(size) { // no room for line breaks, which the decoder skips
 		return nil, errBase64Form
 	}
 	b, err := base64.URLEncoding.Strict().DecodeString(s)

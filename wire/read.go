@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// A Reader takes the members of an object apart. The first member that does not
-// fit is remembered with its pointer, later reads return zero values, and Err
-// returns the Violation: a shape is written down as a list of reads and checked
-// once.
+// A Reader takes the members of an object apart. A member that does not fit reads
+// as a zero value; the first one is remembered with its pointer, and Err returns
+// the Violation: a shape is written down as a list of reads and checked once.
 type Reader struct {
 	value Value
 	at    string
@@ -53,14 +52,17 @@ func (r Reader) Fail(name string, cause error) { r.FailRule(r.rule, name, cause)
 
 // FailRule is Fail for another rule.
 func (r Reader) FailRule(rule *Rule, name string, cause error) {
-	if *r.first != nil {
-		return
+	if name == "" {
+		r.failAt(rule, r.at, cause)
+	} else {
+		r.failAt(rule, r.at+Pointer(name), cause)
 	}
-	at := r.at
-	if name != "" {
-		at += Pointer(name)
+}
+
+func (r Reader) failAt(rule *Rule, at string, cause error) {
+	if *r.first == nil {
+		*r.first = rule.Because(at, cause)
 	}
-	*r.first = rule.Because(at, cause)
 }
 
 // Pointer returns the pointer of the object itself.
@@ -76,7 +78,7 @@ func (r Reader) Has(name string) bool { _, ok := r.value.Get(name); return ok }
 func (r Reader) Closed(names ...string) {
 	for name := range r.value.Members() {
 		if !slices.Contains(names, name) {
-			r.Fail(name, errUnknown)
+			r.failAt(r.rule, r.at+Pointer(name), errUnknown)
 		}
 	}
 }
@@ -131,8 +133,9 @@ func (r Reader) OptText(name string) string {
 // OneOf returns a required string of a fixed set.
 func (r Reader) OneOf(name string, allowed ...string) string {
 	s := r.Text(name)
-	if *r.first == nil && !slices.Contains(allowed, s) {
+	if !slices.Contains(allowed, s) {
 		r.Fail(name, fmt.Errorf("want one of %s", strings.Join(allowed, ", ")))
+		return ""
 	}
 	return s
 }
@@ -203,6 +206,7 @@ func ReadID[ID ~string](r Reader, name string) ID {
 	id := ID(v.Text())
 	if err := CheckID(id); err != nil {
 		r.Fail(name, err)
+		return ""
 	}
 	return id
 }
@@ -258,7 +262,7 @@ func (r Reader) Strings(name string) []string {
 	var list []string
 	for i, v := range r.Array(name).Elems() {
 		if v.Kind() != String {
-			r.Fail(name, fmt.Errorf("element %d: %w", i, errWant(String, v)))
+			r.failAt(r.rule, r.at+Pointer(name, strconv.Itoa(i)), errWant(String, v))
 			return nil
 		}
 		list = append(list, v.Text())

@@ -8,8 +8,9 @@ import (
 var errTimeForm = errors.New(`want "YYYY-MM-DDTHH:MM:SS", at most nine fraction digits, and "Z" or an offset`)
 
 // ParseTime reads a timestamp of SPEC §4.1: RFC 3339 with capital T and Z, a
-// fraction of one to nine digits after a point, an offset of less than a day. It
-// accepts none of the other spellings that time.Parse does.
+// fraction of one to nine digits after a point, an offset of less than a day that
+// stays in the years of four digits. It accepts none of the other spellings that
+// time.Parse does.
 func ParseTime(s string) (time.Time, error) {
 	const seconds = "2006-01-02T15:04:05"
 	if len(s) <= len(seconds) {
@@ -39,10 +40,10 @@ func ParseTime(s string) (time.Time, error) {
 		}
 	}
 	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
+	if t = t.UTC(); err != nil || t.Year() < 0 || t.Year() > 9999 { // an offset can leave the four digits
 		return time.Time{}, errTimeForm
 	}
-	return t.UTC(), nil
+	return t, nil
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -61,14 +61,13 @@ func unquote(s string) string {
 // index makes a Value of a text that is already canonical: no white space, no
 // escapes but the required ones, members sorted, all of it known to be valid.
 func index(text string) Value {
-	x := indexer{text: text, open: make([]member, 0, 64)}
+	x := indexer{text: text}
 	return x.value()
 }
 
 type indexer struct {
 	text string
 	pos  int
-	open []member // children of the containers that are still open
 }
 
 func (x *indexer) value() Value {
@@ -90,7 +89,8 @@ func (x *indexer) value() Value {
 }
 
 func (x *indexer) children(named bool) []member {
-	base := len(x.open)
+	var most [16]member // as many as most containers have, on the stack
+	kids := most[:0]
 	x.pos++
 	for c := x.text[x.pos]; c != '}' && c != ']'; c = x.text[x.pos] {
 		if c == ',' {
@@ -102,22 +102,15 @@ func (x *indexer) children(named bool) []member {
 			x.pos++ // colon
 		}
 		m.Value = x.value()
-		x.open = append(x.open, m)
+		kids = append(kids, m)
 	}
 	x.pos++
-	kids := slices.Clone(x.open[base:])
-	x.open = x.open[:base]
-	return kids
+	return slices.Clone(kids)
 }
 
 func (x *indexer) str() string {
 	start := x.pos
-	for x.pos++; x.text[x.pos] != '"'; x.pos++ {
-		if x.text[x.pos] == '\\' {
-			x.pos++
-		}
-	}
-	x.pos++
+	x.pos = endOfString(x.text, start) + 1
 	return x.text[start:x.pos]
 }
 
@@ -148,11 +141,13 @@ func (v Value) Canonical() string { return v.text }
 func (v Value) String() string { return v.text }
 
 // MarshalJSON returns the RFC 8785 text; an absent value is null.
-func (v Value) MarshalJSON() ([]byte, error) {
+func (v Value) MarshalJSON() ([]byte, error) { return []byte(v.orNull().text), nil }
+
+func (v Value) orNull() Value {
 	if v.text == "" {
-		return []byte("null"), nil
+		return Value{text: "null"}
 	}
-	return []byte(v.text), nil
+	return v
 }
 
 // Equal reports whether v and w are the same JSON value. Numbers are equal by
@@ -224,9 +219,10 @@ func (v Value) find(name string) (int, bool) {
 		return 0, false
 	}
 	if len(v.kids) > 16 {
-		return slices.BinarySearchFunc(v.kids, name, func(m member, name string) int {
+		i, ok := slices.BinarySearchFunc(v.kids, name, func(m member, name string) int {
 			return compareNames(m.name(), name)
 		})
+		return i, ok && v.kids[i].named(name)
 	}
 	for i := range v.kids {
 		if v.kids[i].named(name) {
@@ -236,13 +232,19 @@ func (v Value) find(name string) (int, bool) {
 	return 0, false
 }
 
-// named reports whether m has this name, without decoding its key if it can.
+// named reports whether m has this name. A key is decoded only if it agrees with
+// the name up to its first escape.
 func (m member) named(name string) bool {
 	inner := m.key[1 : len(m.key)-1]
-	if len(inner) == len(name) {
-		return inner == name && strings.IndexByte(name, '\\') < 0
+	for i := range len(inner) {
+		if inner[i] == '\\' {
+			return m.name() == name
+		}
+		if i == len(name) || inner[i] != name[i] {
+			return false
+		}
 	}
-	return len(inner) > len(name) && strings.IndexByte(inner, '\\') >= 0 && m.name() == name
+	return len(inner) == len(name)
 }
 
 // compareNames orders member names by UTF-16 code units (RFC 8785, Section
@@ -250,6 +252,9 @@ func (m member) named(name string) bool {
 func compareNames(a, b string) int {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] && a[0] < 0x80 {
 		a, b = a[1:], b[1:]
+	}
+	if a == "" || b == "" || a[0] < 0x80 || b[0] < 0x80 {
+		return strings.Compare(a, b)
 	}
 	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
 }

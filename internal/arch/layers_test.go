@@ -54,7 +54,7 @@ var layers = [][]string{
 	},
 	6: {
 		"cmd/*",
-		"examples/*",
+		"examples", "examples/*",
 	},
 }
 
