@@ -2,6 +2,7 @@ package offer
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/concordia-node/concordia/wire"
 )
@@ -13,8 +14,8 @@ var (
 
 // Select returns the deal that the body of an accept, standing at pointer at,
 // makes of the offer (SPEC §6.5). bundle_id and accepted_terms must leave exactly
-// one branch: members that both sides give are equal, members that one side
-// leaves out are taken from the other. Terms that the branch leaves open may be
+// one branch: members that both sides give are equal, members that the accept
+// leaves out are taken from the offer, and it adds none. Terms that the branch leaves open may be
 // given a value, but only inside bounds that open sets. The deal has a value for
 // every term.
 func (o *Offer) Select(body wire.Value, at string, space *Space) (Terms, error) {
@@ -40,6 +41,9 @@ func (o *Offer) Select(body wire.Value, at string, space *Space) (Terms, error) 
 		if clash != "" {
 			continue
 		}
+		if addsTo(b, chosen, space) {
+			continue
+		}
 		if err := o.checkFill(b, chosen, at, space); err != nil {
 			fill = err
 			continue
@@ -55,10 +59,34 @@ func (o *Offer) Select(body wire.Value, at string, space *Space) (Terms, error) 
 	case fits > 1:
 		return nil, RuleSelect.Because(at, errManyFit)
 	}
-	if id := (&Branch{Terms: deal}).gap(space); id != "" {
-		return nil, RuleDealGap.Because(at, errors.New("term "+quote(id)))
+	for i := range space.terms {
+		if id := space.terms[i].ID; deal.find(id) == nil {
+			return nil, RuleDealGap.Because(at, errors.New("term "+quote(id)))
+		}
 	}
 	return deal, nil
+}
+
+// addsTo reports whether the accept gives a term of the branch a member that the
+// offer left out: what the offerer has not said it has not agreed to. The currency
+// that open names for the term may be repeated.
+func addsTo(b *Branch, chosen Terms, space *Space) bool {
+	for _, t := range chosen {
+		offered := b.Terms.find(t.ID)
+		if offered == nil {
+			continue
+		}
+		n := space.find(t.ID)
+		for name, v := range t.Object.Members() {
+			if _, ok := offered.Object.Get(name); ok {
+				continue
+			}
+			if name != "currency" || n < 0 || !slices.Contains(space.terms[n].currencies, v.Text()) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // checkFill judges the terms that the accept gives and the branch does not.

@@ -25,6 +25,7 @@ var (
 	errNotOrdered = errors.New("want a number or a temporal string")
 	errMinMax     = errors.New("min and max are not in order")
 	errNoBound    = errors.New("none of min, max, enum, currency is given")
+	errNoneOrMany = errors.New("no constraint, or constraints on too many terms")
 )
 
 // readBounds reads min, max, enum and currency as far as r has them.
@@ -37,6 +38,10 @@ func readBounds(r wire.Reader) Bounds {
 	}
 	if r.Has("enum") {
 		b.Enum = []wire.Value{}
+		if r.Array("enum").Len() > MaxEnum {
+			r.Fail("enum", errTooMany)
+			return b
+		}
 		for _, v := range r.Array("enum").Elems() {
 			b.Enum = append(b.Enum, v)
 		}
@@ -130,8 +135,9 @@ func (c Constraints) Declare(body wire.Value, at string) (Constraints, error) {
 	for id, b := range c.byTerm {
 		next[id] = b
 	}
-	if n := declared.Whole().Len(); n == 0 || len(next)+n > MaxTerms {
-		r.Fail("constraints", errors.New("no constraint, or too many"))
+	if n := declared.Whole().Len(); n == 0 || n > MaxTerms {
+		r.Fail("constraints", errNoneOrMany)
+		return c, r.Err()
 	}
 	for id, tr := range declared.Each() {
 		tr.Open("min", "max", "enum", "currency")
@@ -148,6 +154,9 @@ func (c Constraints) Declare(body wire.Value, at string) (Constraints, error) {
 			tr.Fail("", errMinMax)
 		}
 		next[id] = after
+	}
+	if len(next) > MaxTerms {
+		r.Fail("constraints", errNoneOrMany)
 	}
 	if err := r.Err(); err != nil {
 		return c, err

@@ -18,15 +18,15 @@ func (s *Space) Concession(prev, next, goal *Offer) float64 {
 	sum, apart := 0.0, 0
 	for i := range s.terms {
 		t := &s.terms[i]
-		before, ok := nearest(t.ID, prev, goal)
-		after, okAfter := nearest(t.ID, next, goal)
+		before, ok := nearest(i, prev, goal)
+		after, okAfter := nearest(i, next, goal)
 		if !ok || !okAfter || before == 0 {
 			continue
 		}
 		apart++
 		// Every operation is rounded by itself, so that all machines agree.
 		if moved := float64(before - after); moved > 0 {
-			sum += min(float64(moved/t.width(prev, next, goal)), 1)
+			sum += min(float64(moved/t.width(i, prev, next, goal)), 1)
 		}
 	}
 	if apart == 0 {
@@ -37,16 +37,24 @@ func (s *Space) Concession(prev, next, goal *Offer) float64 {
 
 // width returns the range of a term: what open gives it, else what lies between
 // the values of the offers.
-func (t *Term) width(offers ...*Offer) float64 {
+func (t *Term) width(term int, offers ...*Offer) float64 {
+	var lo, hi place // the tightest
 	for i := range t.Bounds {
-		if b := &t.Bounds[i]; b.lo.form != 0 && b.lo.form == b.hi.form && b.lo.at < b.hi.at {
-			return b.hi.at - b.lo.at
+		b := &t.Bounds[i]
+		if b.lo.form != 0 && (lo.form == 0 || lo.atMost(b.lo)) {
+			lo = b.lo
 		}
+		if b.hi.form != 0 && (hi.form == 0 || b.hi.atMost(hi)) {
+			hi = b.hi
+		}
+	}
+	if lo.form != 0 && lo.form == hi.form && lo.at < hi.at {
+		return hi.at - lo.at
 	}
 	most := 0.0
 	for i, a := range offers {
 		for _, b := range offers[:i+1] {
-			eachPair(t.ID, a, b, func(d float64) { most = max(most, d) })
+			eachPair(term, a, b, func(d float64) { most = max(most, d) })
 		}
 	}
 	return most
@@ -54,7 +62,7 @@ func (t *Term) width(offers ...*Offer) float64 {
 
 // nearest returns the smallest distance between the values that two offers give
 // a term, and false if one of them gives it none.
-func nearest(term string, a, b *Offer) (float64, bool) {
+func nearest(term int, a, b *Offer) (float64, bool) {
 	least := math.Inf(1)
 	eachPair(term, a, b, func(d float64) { least = min(least, d) })
 	return least, !math.IsInf(least, 1)
@@ -62,11 +70,11 @@ func nearest(term string, a, b *Offer) (float64, bool) {
 
 // eachPair calls f with the distance of each value that a gives the term from
 // each that b gives it.
-func eachPair(term string, a, b *Offer, f func(float64)) {
+func eachPair(term int, a, b *Offer, f func(float64)) {
 	for i := range a.Branches {
-		x := a.Branches[i].Terms.find(term)
+		x := a.Branches[i].bySpace[term]
 		for j := range b.Branches {
-			if y := b.Branches[j].Terms.find(term); x != nil && y != nil {
+			if y := b.Branches[j].bySpace[term]; x != nil && y != nil {
 				f(distance(x, y))
 			}
 		}

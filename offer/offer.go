@@ -37,12 +37,15 @@ type Branch struct {
 	ID    string // of a bundle
 	Label string // of a bundle
 	Terms Terms  // values inherited from open included
+
+	bySpace []*NamedTerm // Terms by index of the space, nil where there is none
 }
 
 var (
 	errShapes    = errors.New("want exactly one of terms, conditions (with or without terms) and bundles")
 	errNoBranch  = errors.New("empty")
-	errTooMany   = fmt.Errorf("more than %d branches or %d terms", MaxBranches, MaxTerms)
+	errTooMany   = fmt.Errorf("more than %d terms, %d branches, %d members of a term or %d values of an enum", MaxTerms, MaxBranches, MaxMembers, MaxEnum)
+	errBundles   = errors.New("only bundles are selected")
 	errBundleID  = errors.New("used by an earlier bundle of the offer")
 	errSelect    = errors.New(`want "one_of"`)
 	errOpenTerm  = errors.New("not a term of the session without a value in this offer")
@@ -78,6 +81,9 @@ func Read(body wire.Value, at string, space *Space) (*Offer, error) {
 		o.Branches = []Branch{{Terms: base}}
 	default:
 		r.Fail("terms", errShapes)
+	}
+	if r.Has("select") && o.Shape != Bundle {
+		r.Fail("select", errBundles)
 	}
 	if r.Has("open_terms") {
 		if o.Shape == Basic {
@@ -137,12 +143,17 @@ func (o *Offer) gives(id string) bool {
 func readTerms(r wire.Reader, plain bool) Terms {
 	if r.Whole().Len() > MaxTerms {
 		r.Fail("", errTooMany)
+		return nil
 	}
 	terms := make(Terms, 0, r.Whole().Len())
 	for id, v := range r.Whole().Members() {
 		_, isTerm := v.Get("value")
 		switch {
+		case isTerm && v.Len() > MaxMembers:
+			r.Fail(id, errTooMany)
+			return nil
 		case isTerm:
+			r.Member(id).Open("value", "currency")
 		case plain:
 			v = plainTerm(v)
 		default:
@@ -165,10 +176,12 @@ func (o *Offer) readBundles(r wire.Reader) {
 	if r.Has("select") && r.Text("select") != "one_of" {
 		r.Fail("select", errSelect)
 	}
-	checkCount(r, "bundles")
+	if !checkCount(r, "bundles") {
+		return
+	}
 	for _, br := range r.Objects("bundles") {
 		br.Open("bundle_id", "label", "terms")
-		b := Branch{ID: br.Text("bundle_id"), Label: br.OptText("label"), Terms: readTerms(br.Object("terms"), false)}
+		b := Branch{ID: wire.ReadID[string](br, "bundle_id"), Label: br.OptText("label"), Terms: readTerms(br.Object("terms"), false)}
 		if b.ID == "" || slices.ContainsFunc(o.Branches, func(other Branch) bool { return other.ID == b.ID }) {
 			br.Fail("bundle_id", errBundleID)
 		}
@@ -177,7 +190,9 @@ func (o *Offer) readBundles(r wire.Reader) {
 }
 
 func (o *Offer) readConditions(r wire.Reader, base Terms) {
-	checkCount(r, "conditions")
+	if !checkCount(r, "conditions") {
+		return
+	}
 	for _, cr := range r.Objects("conditions") {
 		cr.Open("if", "then")
 		terms, clash := base.merged(readTerms(cr.Object("if"), true))
@@ -191,21 +206,30 @@ func (o *Offer) readConditions(r wire.Reader, base Terms) {
 	}
 }
 
-func checkCount(r wire.Reader, name string) {
-	switch n := r.Array(name).Len(); {
+func checkCount(r wire.Reader, name string) bool {
+	n := r.Array(name).Len()
+	switch {
 	case n == 0:
 		r.Fail(name, errNoBranch)
 	case n > MaxBranches:
 		r.Fail(name, errTooMany)
 	}
+	return 0 < n && n <= MaxBranches
 }
 
 // settle lets each branch inherit what open gives and checks its values.
 func (o *Offer) settle(space *Space, at string) error {
 	for i := range o.Branches {
 		b := &o.Branches[i]
+		given := make([]bool, space.Len())
+		for _, id := range o.open {
+			given[space.find(id)] = true
+		}
+		inherit := space.Len() - len(o.open)
 		for _, t := range b.Terms {
 			if n := space.find(t.ID); n >= 0 {
+				given[n] = true
+				inherit--
 				if v := space.terms[n].check(t); v != nil {
 					return o.locate(v, at, i, t.ID)
 				}
@@ -213,10 +237,16 @@ func (o *Offer) settle(space *Space, at string) error {
 				return o.locate(RuleTerm.At(""), at, i, t.ID)
 			}
 		}
+		b.Terms = slices.Grow(slices.Clip(b.Terms), max(inherit, 0)) // branches may share terms
 		for n := range space.terms {
-			t := &space.terms[n]
-			if t.inherited.ID != "" && b.Terms.find(t.ID) == nil && !slices.Contains(o.open, t.ID) {
-				b.Terms = append(slices.Clip(b.Terms), t.inherited)
+			if t := &space.terms[n]; t.inherited.ID != "" && !given[n] {
+				b.Terms = append(b.Terms, t.inherited)
+			}
+		}
+		b.bySpace = make([]*NamedTerm, space.Len())
+		for j := range b.Terms {
+			if n := space.find(b.Terms[j].ID); n >= 0 {
+				b.bySpace[n] = &b.Terms[j]
 			}
 		}
 	}
@@ -241,7 +271,7 @@ func (o *Offer) locate(v *wire.Violation, at string, i int, term string) error {
 // "" if it is complete.
 func (b *Branch) gap(space *Space) string {
 	for i := range space.terms {
-		if b.Terms.find(space.terms[i].ID) == nil {
+		if b.bySpace[i] == nil {
 			return space.terms[i].ID
 		}
 	}

@@ -26,6 +26,8 @@ const (
 const (
 	MaxTerms    = 256
 	MaxBranches = 64
+	MaxEnum     = 256 // values of an enum
+	MaxMembers  = 64  // members of a term
 	maxTermID   = 256 // bytes
 )
 
@@ -37,13 +39,15 @@ type Term struct {
 	Unit   string
 	Bounds []Bounds // all of them hold
 
-	inherited NamedTerm // by an offer that does not mention the term; zero if open gives no value
+	currencies []string  // what open calls the term's currency or unit
+	inherited  NamedTerm // by an offer that does not mention the term; zero if open gives no value
 }
 
 // A Space is the set of terms that an open message defines (SPEC §3.2). It is
 // immutable.
 type Space struct {
 	terms []Term // in canonical order of their ids
+	index map[string]int
 }
 
 // Terms returns the terms in canonical order.
@@ -54,10 +58,8 @@ func (s *Space) Len() int { return len(s.terms) }
 
 // find returns the index of a term, or -1.
 func (s *Space) find(id string) int {
-	for i := range s.terms {
-		if s.terms[i].ID == id {
-			return i
-		}
+	if i, ok := s.index[id]; ok {
+		return i
 	}
 	return -1
 }
@@ -68,10 +70,15 @@ func ReadSpace(body wire.Value, at string) (*Space, error) {
 	r := wire.Read(body, at, RuleSpace)
 	terms := r.Object("terms")
 	if terms.Whole().Len() > MaxTerms {
-		r.Fail("terms", fmt.Errorf("more than %d terms", MaxTerms))
+		r.Fail("terms", errTooMany)
+		return nil, r.Err()
 	}
-	s := &Space{}
+	s := &Space{index: make(map[string]int)}
 	for id, tr := range terms.Each() {
+		if tr.Whole().Len() > MaxMembers {
+			tr.Fail("", errTooMany)
+			return nil, r.Err()
+		}
 		tr.Open("type", "label", "unit", "constraints", "value", "min", "max", "enum", "currency")
 		t := Term{ID: id, Type: Type(tr.OptText("type")), Label: tr.OptText("label"), Unit: tr.OptText("unit")}
 		if id == "" || len(id) > maxTermID {
@@ -90,11 +97,18 @@ func ReadSpace(body wire.Value, at string) (*Space, error) {
 			}
 		}
 		if tr.Has("value") {
-			t.inherited = named(id, termObject(tr.Whole()))
+			t.inherited = named(id, tr.Whole().Only("value", "currency"))
 			if v := t.check(t.inherited); v != nil && r.Err() == nil {
 				return nil, locate(v, tr.Pointer(), t.inherited.Object)
 			}
 		}
+		if c, ok := tr.Whole().Get("currency"); ok {
+			t.currencies = append(t.currencies, c.Text())
+		}
+		if t.Unit != "" {
+			t.currencies = append(t.currencies, t.Unit)
+		}
+		s.index[id] = len(s.terms)
 		s.terms = append(s.terms, t)
 	}
 	if err := r.Err(); err != nil {
@@ -107,16 +121,6 @@ var (
 	errTermID   = fmt.Errorf("a term id has 1 to %d bytes", maxTermID)
 	errTermType = errors.New("not one of the six term types")
 )
-
-// termObject keeps of a term's definition what makes a value: value and currency.
-func termObject(definition wire.Value) wire.Value {
-	for name := range definition.Members() {
-		if name != "value" && name != "currency" {
-			definition = definition.Without(name)
-		}
-	}
-	return definition
-}
 
 func (t Type) known() bool {
 	return slices.Contains([]Type{Numeric, Temporal, Categorical, Boolean, FreeText, Composite}, t)
@@ -168,9 +172,19 @@ func locate(v *wire.Violation, at string, written wire.Value) error {
 	return v
 }
 
-// bounded reports whether open limits the values of the term, so that an accept
-// may choose one (SPEC §6.5).
-func (t *Term) bounded() bool { return t.Type == Boolean || len(t.Bounds) > 0 }
+// bounded reports whether open limits the values of the term on all sides, so that
+// an accept may choose one (SPEC §6.5).
+func (t *Term) bounded() bool {
+	above, below := false, false
+	for i := range t.Bounds {
+		b := &t.Bounds[i]
+		if b.Enum != nil {
+			return true
+		}
+		above, below = above || b.hi.form != 0, below || b.lo.form != 0
+	}
+	return t.Type == Boolean || above && below
+}
 
 // Terms are the values of a deal or of a branch of an offer: an object for each
 // term that has one. Their order means nothing.
@@ -233,15 +247,11 @@ func (ts Terms) merged(more Terms) (Terms, string) {
 			out = append(out, t)
 			continue
 		}
-		object := have.Object
-		for name, v := range t.Object.Members() {
-			if other, ok := object.Get(name); !ok {
-				object = object.With(name, v)
-			} else if !other.Equal(v) {
-				return nil, t.ID
-			}
+		object, ok := have.Object.Union(t.Object)
+		if !ok {
+			return nil, t.ID
 		}
-		have.Object = object
+		*have = named(t.ID, object)
 	}
 	return out, ""
 }

@@ -34,14 +34,14 @@ func (s Session) Breach() *Breach { return s.breach }
 // the sender of m; nothing can follow. Receipts cover the messages that stand. An
 // error says that m is no breach; nothing has changed then. (SPEC §5.2)
 func (t *Transcript) Breach(m *wire.Message, now time.Time) error {
-	s := t.session
-	if s.breach != nil {
+	if t.session.breach != nil {
 		return errTwoBreach
 	}
+	s := t.session.expire(t.session.judged(m))
 	if err := t.chain.Check(m, now); err != nil {
 		return errors.Join(errNotAtTip, err)
 	}
-	_, err := s.Apply(m)
+	_, err := t.session.Apply(m)
 	v, ok := errors.AsType[*wire.Violation](err)
 	switch who := s.index(m.From); {
 	case err == nil:

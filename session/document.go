@@ -22,6 +22,7 @@ func ReadDocument(v wire.Value) (Document, error) {
 	var d Document
 	if v.Kind() == wire.Object {
 		r := wire.Read(v, "", RuleDocument)
+		r.Open("messages", "evidence", "receipt")
 		list = r.Array("messages")
 		if r.Has("evidence") {
 			d.Evidence = r.Object("evidence").Whole()

@@ -20,7 +20,7 @@ var errNoReturn = errors.New("it says what would bring the sender back, and not 
 
 // leave reads the body of a message that ends a session or says more about its
 // end: reason, reactivatable, returns_if.
-func leave(r wire.Reader) ([]protocol.Guard, error) {
+func (s *Session) leave(r wire.Reader) ([]protocol.Guard, error) {
 	r.OptText("reason")
 	returns := r.OptBool("reactivatable")
 	if c, ok := r.OptObject("returns_if"); ok {
@@ -37,7 +37,7 @@ func leave(r wire.Reader) ([]protocol.Guard, error) {
 			}
 		}
 	}
-	if returns {
+	if returns && len(s.parties) > 1 {
 		return []protocol.Guard{reactivatable}, r.Err()
 	}
 	return nil, r.Err()

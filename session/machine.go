@@ -35,7 +35,7 @@ const (
 // The conditions of SPEC §5.2.
 const (
 	allJoined     protocol.Guard = "every responder has accepted the session"
-	reactivatable protocol.Guard = "`reactivatable` is true"
+	reactivatable protocol.Guard = "`reactivatable` is true, and there are two parties or more"
 	dealConcluded protocol.Guard = "every other party has accepted this offer, and nobody's commit awaits the offerer's"
 	notCommitted  protocol.Guard = "the party has not committed before"
 )

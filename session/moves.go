@@ -42,7 +42,7 @@ func (s *Session) register(m *wire.Message, who int) ([]protocol.Guard, error) {
 		if m.Type == wire.TypeDeclineSession && who == len(s.parties) {
 			s.parties = append(s.parties, party{id: m.From})
 		}
-		return leave(body(m, "reason", "reactivatable", "returns_if"))
+		return s.leave(body(m, "reason", "reactivatable", "returns_if"))
 	}
 }
 
@@ -52,6 +52,10 @@ func body(m *wire.Message, members ...string) wire.Reader {
 	r.Open(members...)
 	return r
 }
+
+const maxExtensions = 32
+
+var errExtensions = fmt.Errorf("want at most %d names without white space", maxExtensions)
 
 func (s *Session) open(m *wire.Message) error {
 	r := body(m, "terms", "timing", "extensions", "category", "value_range", "settlement", "witnesses")
@@ -65,6 +69,11 @@ func (s *Session) open(m *wire.Message) error {
 	}
 	if r.Has("extensions") {
 		s.extensions = r.Strings("extensions")
+		for _, name := range s.extensions {
+			if wire.CheckID(name) != nil || len(s.extensions) > maxExtensions {
+				r.Fail("extensions", errExtensions)
+			}
+		}
 	}
 	s.category, s.valueRange = r.OptText("category"), r.OptText("value_range")
 	if err := attest.CheckCategory(s.category); r.Has("category") && err != nil {
@@ -264,15 +273,16 @@ func (s *Session) consent(m *wire.Message, who int) error {
 // concluded returns the guard dealConcluded if it holds.
 func (s *Session) concluded() []protocol.Guard {
 	l := s.live
-	others := everyone(len(s.parties))
-	if l.by != noParty {
-		others = others.without(l.by)
-	}
-	awaited := l.committed != 0 && l.by != noParty && !l.committed.has(l.by) && !s.options.Import
-	if !l.accepted.covers(others) || awaited {
+	awaited := l.committed != 0 && l.by != noParty && !l.committed.has(l.by)
+	if !l.accepted.covers(s.others()) || awaited {
 		return nil
 	}
 	return []protocol.Guard{dealConcluded}
+}
+
+// others are all parties but the one that made the current offer.
+func (s *Session) others() partySet {
+	return everyone(len(s.parties)).without(s.live.by)
 }
 
 // mayCommit reports the rule that keeps the party from a commit.
@@ -282,7 +292,7 @@ func (s *Session) mayCommit(who int) *wire.Rule {
 		return RuleNoOffer
 	case s.live.committed.has(who):
 		return RuleTwice
-	case s.state == Active && s.live.by == who && !s.live.accepted.covers(everyone(len(s.parties)).without(who)):
+	case s.state == Active && s.live.by == who && !s.live.accepted.covers(s.others()):
 		return RuleOwnOffer
 	}
 	return nil
@@ -294,12 +304,26 @@ func (s *Session) commit(m *wire.Message, who int) ([]protocol.Guard, error) {
 	if rule := s.mayCommit(who); rule != nil {
 		return nil, rule.At("/type")
 	}
-	if s.state == Active && s.live.by != who && !s.live.accepted.has(who) {
+	consented := s.state == Active && s.live.by != who && !s.live.accepted.has(who)
+	switch {
+	case consented:
 		if err := s.consent(m, who); err != nil {
 			return nil, err
 		}
+	case s.state == Active && !s.clock.Before(s.live.deadline):
+		return nil, RuleOfferTTL.Because("/timestamp", errLate)
 	}
 	r := body(m, "offer_id", "accepted_terms", "bundle_id", "terms")
+	if !consented && (r.Has("accepted_terms") || r.Has("bundle_id")) {
+		// What is confirmed is what was agreed to.
+		deal, err := s.live.Select(m.Body, "/body", s.space)
+		if err != nil {
+			return nil, err
+		}
+		if !deal.Value().Equal(s.live.deal.Value()) {
+			return nil, RuleOtherDeal.At("/body")
+		}
+	}
 	if id := wire.OptID[wire.OfferID](r, "offer_id"); id != "" && id != s.live.ID {
 		r.FailRule(RuleSuperseded, "offer_id", nil)
 	}
@@ -323,7 +347,7 @@ func (s *Session) constrain(m *wire.Message, who int) error {
 	}
 	s.parties[who].constraints = c
 	s.parties[who].constraintsDeclared++
-	if s.live != nil && c.Check(s.live.Offer, "") != nil {
+	if s.live != nil && (c.Check(s.live.Offer, "") != nil || c.CheckDeal(s.live.deal, "") != nil) {
 		s.live = nil
 	}
 	return nil
@@ -341,11 +365,11 @@ func (s *Session) signal(m *wire.Message) ([]protocol.Guard, error) {
 	}
 	r.OptObject("aspiration")
 	r.OptObject("reservation")
-	return leave(r)
+	return s.leave(r)
 }
 
-// nominate registers whom a party would have as mediator; once all parties name
-// the same agent, it is the mediator (SPEC §8).
+// nominate registers whom a party would have as mediator; as long as all parties
+// name the same agent, it is the mediator (SPEC §8).
 func (s *Session) nominate(m *wire.Message, who int) error {
 	r := body(m, "mediator_id")
 	id := wire.ReadID[wire.AgentID](r, "mediator_id")
@@ -356,11 +380,14 @@ func (s *Session) nominate(m *wire.Message, who int) error {
 		return err
 	}
 	s.parties[who].nominee = id
+	s.mediator = ""
 	for i := range s.parties {
 		if s.parties[i].nominee != id {
 			return nil
 		}
 	}
-	s.mediator = id
+	if s.allowed(id, Mediator) {
+		s.mediator = id
+	}
 	return nil
 }

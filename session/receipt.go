@@ -140,8 +140,14 @@ func ReceiptChecks() []wire.Check[*ReceiptSubject] {
 	}
 }
 
-// session returns the session as the receipt's own time finds it.
-func (c *ReceiptSubject) session() Session { return c.Transcript.session.At(c.Receipt.Time) }
+// session returns the session as the receipt's own time, or now, finds it.
+func (c *ReceiptSubject) session() Session {
+	at := c.Receipt.Time
+	if c.Now.Before(at) { // the skew makes nothing expire early
+		at = c.Now
+	}
+	return c.Transcript.session.At(at)
+}
 
 func (c *ReceiptSubject) checkSession() error {
 	if c.Receipt.Session != c.session().id {

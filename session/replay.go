@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"hash"
+	"sync/atomic"
 	"time"
 
 	"github.com/concordia-node/concordia/wire"
@@ -41,8 +42,8 @@ func (t *Transcript) Replay(m *wire.Message, now time.Time) error {
 	return t.add(m)
 }
 
-// Admit adds a message that arrives now. The caller appends it to its log before
-// it calls Admit's result true to anyone; see Try for doing so in between.
+// Admit adds a message that arrives now at whoever sequences the session. To append
+// it to a log first, see Try.
 func (t *Transcript) Admit(m *wire.Message, now time.Time) error {
 	if err := t.Try(m, now); err != nil {
 		return err
@@ -53,6 +54,15 @@ func (t *Transcript) Admit(m *wire.Message, now time.Time) error {
 // Try reports whether Admit would accept the message, and changes nothing.
 func (t *Transcript) Try(m *wire.Message, now time.Time) error {
 	if err := t.chain.Admit(m, now); err != nil {
+		return err
+	}
+	_, err := t.session.Apply(m)
+	return err
+}
+
+// TryReplay reports whether Replay would accept the message, and changes nothing.
+func (t *Transcript) TryReplay(m *wire.Message, now time.Time) error {
+	if err := t.chain.Check(m, now); err != nil {
 		return err
 	}
 	_, err := t.session.Apply(m)
@@ -102,14 +112,23 @@ func Verify(id wire.SessionID, messages []wire.Value, keys wire.Keys, now time.T
 	}
 	verified := make([]*wire.Message, len(messages))
 	faults := make([]error, len(messages))
+	var end atomic.Int64 // nothing counts from the first fault on
+	end.Store(int64(len(messages)))
 	parallel(len(messages), func(i int) {
+		if int64(i) > end.Load() {
+			return
+		}
+		defer func() {
+			for old := end.Load(); faults[i] != nil && int64(i) < old && !end.CompareAndSwap(old, int64(i)); old = end.Load() {
+			}
+		}()
 		var u *wire.UnverifiedMessage
 		if u, faults[i] = wire.ReadMessage(messages[i]); faults[i] == nil {
 			verified[i], faults[i] = u.Verify(keys)
 		}
 	})
 	t := NewTranscript(id, opts)
-	for i, m := range verified {
+	for i, m := range verified[:min(len(verified), int(end.Load())+1)] {
 		err := faults[i]
 		if err == nil {
 			err = t.Replay(m, now)

@@ -103,7 +103,12 @@ func (s partySet) has(i int) bool         { return i >= 0 && s&(1<<i) != 0 }
 func (s partySet) with(i int) partySet    { return s | 1<<i }
 func everyone(n int) partySet             { return 1<<n - 1 }
 func (s partySet) covers(t partySet) bool { return s&t == t }
-func (s partySet) without(i int) partySet { return s &^ (1 << max(i, 0)) }
+func (s partySet) without(i int) partySet {
+	if i == noParty {
+		return s
+	}
+	return s &^ (1 << i)
+}
 
 // An Ending says how a session came to the state it ended in.
 type Ending struct {
@@ -132,7 +137,19 @@ func (s Session) State() protocol.State { return s.state }
 // once the deadline has come, and Moves without those that come too late. A node
 // must not act on an expiry before deadline and clock skew have passed and its log
 // is complete (SPEC §5.3).
+//
+// Of a transcript that is imported, a commit that still waits for the offerer's at
+// its end has made the deal.
 func (s Session) At(t time.Time) Session {
+	if s.options.Import && s.state == Active && s.live != nil && s.live.committed != 0 && s.live.accepted.covers(s.others()) {
+		s.state = Agreed
+		s.conclude(s.lastFrom, wire.TypeCommit, s.last)
+	}
+	return s.expire(t)
+}
+
+// expire is At for a session that may go on.
+func (s Session) expire(t time.Time) Session {
 	s.now = t
 	if to, ok := Machine.Step(s.state, ttlElapsed, func(protocol.Role, protocol.Guard) bool { return true }); ok && !t.Before(s.deadline) {
 		s.state = to
@@ -253,7 +270,7 @@ func (s Session) Apply(m *wire.Message) (Session, error) {
 	next, err := s.apply(m)
 	if err != nil {
 		if v, ok := errors.AsType[*wire.Violation](err); ok {
-			at := s.At(s.judged(m))
+			at := s.expire(s.judged(m))
 			return s, v.Rule.Because(v.At, &Refusal{State: at.state, Moves: at.Moves(m.From), Err: v.Err})
 		}
 		return s, err
@@ -279,7 +296,7 @@ func (s Session) apply(m *wire.Message) (Session, error) {
 		return s, wire.RulePrevHash.At("/prev_hash")
 	}
 	now := s.judged(m)
-	s = s.At(now)
+	s = s.expire(now)
 	who, err := s.sender(m)
 	if err != nil {
 		return s, err
@@ -323,7 +340,7 @@ func (s Session) sender(m *wire.Message) (int, error) {
 		}
 	case slices.Contains(s.witnesses, m.From):
 		return noParty, RuleRole.Because("/from/agent_id", errWitness)
-	case !s.invited && len(s.parties) == 1:
+	case s.state == Proposed && !s.invited && len(s.parties) == 1:
 		// The first to answer an open that names nobody is the responder.
 		if s.allowed(m.From, Responder) {
 			return 1, nil
@@ -383,8 +400,7 @@ func (s *Session) settle(from protocol.State, m *wire.Message) {
 	switch {
 	case s.state == from:
 	case s.state == Agreed:
-		s.deal, s.head, s.length = s.live.deal, s.tip, s.messages
-		s.ending = Ending{By: m.From, Type: m.Type, At: m.Time}
+		s.conclude(m.From, m.Type, m.Time)
 	case s.state == Active && from == Dormant:
 		s.deadline = s.clock.Add(s.timing.SessionTTL)
 		s.ending = Ending{}
@@ -395,6 +411,12 @@ func (s *Session) settle(from protocol.State, m *wire.Message) {
 	case s.state == Dormant:
 		s.ending.read(m.Body)
 	}
+}
+
+// conclude registers the deal.
+func (s *Session) conclude(by wire.AgentID, with wire.MessageType, at time.Time) {
+	s.deal, s.head, s.length = s.live.deal, s.tip, s.messages
+	s.ending = Ending{By: by, Type: with, At: at}
 }
 
 // Moves returns the messages that the agent may send, as far as that depends on
@@ -423,6 +445,10 @@ func (s Session) Moves(agent wire.AgentID) []wire.MessageType {
 			}
 		case wire.TypeCommit:
 			if s.mayCommit(who) != nil || s.state == Active && !s.now.Before(s.live.deadline) {
+				continue
+			}
+		case wire.TypeSignal, wire.TypeWithdraw:
+			if s.state != Active && len(s.parties) < 2 {
 				continue
 			}
 		case wire.TypeOffer, wire.TypeCounter:

@@ -80,6 +80,37 @@ func (v Value) WithElem(i int, w Value) Value {
 	return arrayOf(kids)
 }
 
+// Only returns the object v with no members but the named ones.
+func (v Value) Only(names ...string) Value {
+	var kids []member
+	for _, m := range v.kids {
+		if slices.Contains(names, m.name()) {
+			kids = append(kids, m)
+		}
+	}
+	return objectOf(kids)
+}
+
+// Union returns the object with the members of v and of w, and false if both have
+// a member that differs.
+func (v Value) Union(w Value) (Value, bool) {
+	kids := make([]member, 0, len(v.kids)+len(w.kids))
+	a, b := v.kids, w.kids
+	for len(a) > 0 && len(b) > 0 {
+		switch order := compareNames(a[0].name(), b[0].name()); {
+		case order < 0:
+			kids, a = append(kids, a[0]), a[1:]
+		case order > 0:
+			kids, b = append(kids, b[0]), b[1:]
+		case !a[0].Equal(b[0].Value):
+			return Value{}, false
+		default:
+			kids, a, b = append(kids, a[0]), a[1:], b[1:]
+		}
+	}
+	return objectOf(append(append(kids, a...), b...)), true
+}
+
 // StripSignatures returns v without any member named signature, at any depth: the
 // rule of SPEC §9.6.5a.
 func (v Value) StripSignatures() Value {

@@ -12,8 +12,9 @@ import (
 
 // Limits bound what Parse reads.
 type Limits struct {
-	Size  int // bytes of text
-	Depth int // objects and arrays inside one another, the root included
+	Size   int // bytes of text
+	Depth  int // objects and arrays inside one another, the root included
+	Values int // members and elements, all together; 0: as many as fit into Size
 }
 
 // Depths of SPEC §9.2.1: an artifact nests at most MaxDepth deep, counted from
@@ -33,7 +34,7 @@ var (
 	messageLimits = Limits{Size: MaxMessageSize, Depth: MaxDepth}
 
 	// DocumentLimits are for files that carry many artifacts.
-	DocumentLimits = Limits{Size: MaxDocumentSize, Depth: MaxDepth + WrapperDepth}
+	DocumentLimits = Limits{Size: MaxDocumentSize, Depth: MaxDepth + WrapperDepth, Values: MaxDocumentSize / 16}
 )
 
 // canonicalOptions make jsontext write RFC 8785 form.
@@ -57,7 +58,7 @@ func Parse(data []byte, lim Limits) (Value, error) {
 	if len(data) > lim.Size {
 		return Value{}, RuleSize.At("")
 	}
-	if end, rule := guard(data, lim.Depth); rule != nil {
+	if end, rule := guard(data, lim); rule != nil {
 		return Value{}, guardViolation(data[:end], rule)
 	}
 	buf := scratch.Get().(*[]byte)
@@ -72,23 +73,28 @@ func Parse(data []byte, lim Limits) (Value, error) {
 	return index(string(text)), nil
 }
 
-// guard finds the first number outside the domain or value nested too deep, and
+// guard finds the first number outside the domain, value nested too deep or value
+// too many, and
 // returns the offset after its number or opening bracket. It runs before the JSON
 // reader because that one rounds and clamps numbers, and because it must never see
 // more nesting than we allow. It judges nothing else: malformed text is left for
 // the reader to refuse.
-func guard(data []byte, maxDepth int) (end int, broken *Rule) {
-	depth := 0
+func guard(data []byte, lim Limits) (end int, broken *Rule) {
+	depth, values := 0, 1
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; {
 		case c == '"':
 			i = endOfString(data, i)
 		case c == '{' || c == '[':
-			if depth++; depth > maxDepth {
+			if depth++; depth > lim.Depth {
 				return i + 1, RuleDepth
 			}
 		case c == '}' || c == ']':
 			depth--
+		case c == ',':
+			if values++; lim.Values > 0 && values > lim.Values {
+				return i + 1, RuleSize
+			}
 		case c == '-' || '0' <= c && c <= '9':
 			j := i + 1
 			for j < len(data) && isNumberByte(data[j]) {

@@ -225,6 +225,12 @@ func (r Reader) Object(name string) Reader {
 	return Reader{value: v, at: r.at + Pointer(name), rule: r.rule, first: r.first}
 }
 
+// Member returns a Reader of a member that the caller knows to be an object.
+func (r Reader) Member(name string) Reader {
+	v, _ := r.value.Get(name)
+	return Reader{value: v, at: r.at + Pointer(name), rule: r.rule, first: r.first}
+}
+
 // OptObject is Object for a member that may be left out.
 func (r Reader) OptObject(name string) (Reader, bool) {
 	if !r.Has(name) {

@@ -2,7 +2,7 @@ package wire
 
 // The rules of JSON (SPEC §9.2.1).
 var (
-	RuleSize      = &Rule{Section: "9.2.1", Name: "json-size", Class: ClassSchema, Text: "the text is no longer than the reader's limit"}
+	RuleSize      = &Rule{Section: "9.2.1", Name: "json-size", Class: ClassSchema, Text: "the text is no longer, and has no more values, than the reader's limits"}
 	RuleDepth     = &Rule{Section: "9.2.1", Name: "json-depth", Class: ClassSchema, Text: "objects and arrays nest at most 64 deep"}
 	RuleSyntax    = &Rule{Section: "9.2.1", Name: "json-syntax", Class: ClassSchema, Text: "the text is one JSON value and nothing else"}
 	RuleUnicode   = &Rule{Section: "9.2.1", Name: "json-unicode", Class: ClassSchema, Text: "the text is UTF-8 without lone surrogates"}

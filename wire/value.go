@@ -1,11 +1,12 @@
 package wire
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -250,13 +251,24 @@ func (m member) named(name string) bool {
 // compareNames orders member names by UTF-16 code units (RFC 8785, Section
 // 3.2.3). That differs from the order of bytes only beyond the surrogates.
 func compareNames(a, b string) int {
-	for len(a) > 0 && len(b) > 0 && a[0] == b[0] && a[0] < 0x80 {
-		a, b = a[1:], b[1:]
+	for len(a) > 0 && len(b) > 0 {
+		x, n := utf8.DecodeRuneInString(a)
+		y, m := utf8.DecodeRuneInString(b)
+		if x != y {
+			return cmp.Compare(unitOrder(x), unitOrder(y))
+		}
+		a, b = a[n:], b[m:]
 	}
-	if a == "" || b == "" || a[0] < 0x80 || b[0] < 0x80 {
-		return strings.Compare(a, b)
+	return cmp.Compare(len(a), len(b))
+}
+
+// unitOrder orders characters as their first UTF-16 units: those beyond U+FFFF
+// begin with a surrogate, which is less than U+E000.
+func unitOrder(r rune) rune {
+	if 0xe000 <= r && r <= 0xffff {
+		return r + utf8.MaxRune
 	}
-	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+	return r
 }
 
 // Members yields the members of an object in canonical order.

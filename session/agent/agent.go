@@ -15,10 +15,11 @@ import (
 	"github.com/concordia-node/concordia/wire"
 )
 
-// A Peer is the way to another party. An error means that the peer did not take
-// what was handed to it.
+// A Peer is the way to another party. It knows who this agent is: whatever carries
+// bytes authenticates both ends.
 type Peer interface {
-	// Deliver hands over a message of a session.
+	// Deliver hands over a message of a session. An error from a peer means that it
+	// did not take the message; one from the way there leaves it open.
 	Deliver(ctx context.Context, message []byte) error
 
 	// Countersign asks the peer to check a receipt, add its signatures and return it.
@@ -84,7 +85,7 @@ func Connect(agents ...*Agent) {
 	for _, a := range agents {
 		for _, b := range agents {
 			if a != b {
-				a.Reach(b.id, b)
+				a.Reach(b.id, b.From(a.id))
 			}
 		}
 	}
@@ -100,7 +101,8 @@ func (a *Agent) peer(id wire.AgentID) (Peer, error) {
 }
 
 // Open opens a session on terms with the responders. More members of the body,
-// such as timing, category or value_range, go into more, which may be nil.
+// such as timing, category or value_range, go into more, which may be nil. With an
+// Undelivered error the session is open all the same, and returned.
 func (a *Agent) Open(ctx context.Context, terms, more wire.M, responders ...wire.AgentID) (*Negotiation, error) {
 	id, err := wire.NewID[wire.SessionID]("ses_", a.rand)
 	if err != nil {
@@ -110,6 +112,9 @@ func (a *Agent) Open(ctx context.Context, terms, more wire.M, responders ...wire
 	maps.Copy(body, more)
 	n := newNegotiation(a, session.NewTranscript(id, nil))
 	if err := n.send(ctx, wire.TypeOpen, body, "", responders); err != nil {
+		if _, made := errors.AsType[*Undelivered](err); made {
+			return n, err
+		}
 		return nil, err
 	}
 	return n, nil
@@ -141,6 +146,15 @@ func (a *Agent) Negotiation(ctx context.Context, id wire.SessionID) (*Negotiatio
 		return nil, fmt.Errorf("resuming session %q: %w", id, err)
 	}
 	n := newNegotiation(a, log)
+	receipts, err := a.store.Receipts(id)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range receipts {
+		if head, _ := r.Get("chain_head"); head.Text() == log.Tip().String() {
+			n.receipt = log.Tip()
+		}
+	}
 	a.negotiations[id] = n
 	return n, nil
 }
@@ -156,10 +170,33 @@ func (a *Agent) adopt(n *Negotiation) *Negotiation {
 	return n
 }
 
-// Deliver takes a message from a peer: it verifies, judges and appends it, and if
-// this agent sequences the session, passes it on. A message that is here already
-// is taken again. Deliver implements Peer.
-func (a *Agent) Deliver(ctx context.Context, message []byte) error {
+// From returns the agent as the Peer of another, whom the caller has authenticated.
+func (a *Agent) From(id wire.AgentID) Peer { return inbound{a, id} }
+
+// An inbound is an agent as somebody in particular reaches it.
+type inbound struct {
+	agent *Agent
+	from  wire.AgentID
+}
+
+// Deliver implements Peer.
+func (in inbound) Deliver(ctx context.Context, message []byte) error {
+	return in.agent.deliver(ctx, in.from, message)
+}
+
+// Countersign implements Peer.
+func (in inbound) Countersign(ctx context.Context, receipt []byte) ([]byte, error) {
+	return in.agent.countersign(ctx, receipt)
+}
+
+// ErrNotSequencer reports a message from somebody who does not order the session.
+var ErrNotSequencer = errors.New("only the session's initiator hands out its messages")
+
+// deliver takes a message from a peer: it verifies, judges and appends it, and if
+// this agent sequences the session, passes it on. A message that is here already is
+// taken again. Whoever does not sequence the session takes messages only from who
+// does, in the order in which that one has them.
+func (a *Agent) deliver(ctx context.Context, from wire.AgentID, message []byte) error {
 	u, err := wire.ParseMessage(message)
 	if err != nil {
 		return err
@@ -170,8 +207,11 @@ func (a *Agent) Deliver(ctx context.Context, message []byte) error {
 	}
 	n, err := a.Negotiation(ctx, m.Session)
 	if errors.Is(err, ErrNoSession) && m.Type == wire.TypeOpen {
+		if m.From != from {
+			return ErrNotSequencer
+		}
 		fresh := newNegotiation(a, session.NewTranscript(m.Session, nil))
-		if err := fresh.take(ctx, m); err != nil {
+		if err := fresh.take(ctx, m, false); err != nil {
 			return err
 		}
 		a.adopt(fresh)
@@ -180,11 +220,17 @@ func (a *Agent) Deliver(ctx context.Context, message []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := n.take(ctx, m); err != nil {
+	sequencer := n.sequencer()
+	if sequencer != a.id && sequencer != from {
+		return ErrNotSequencer
+	}
+	if err := n.take(ctx, m, sequencer == a.id); err != nil {
 		return err
 	}
-	if n.sequencer() == a.id {
-		return n.spread(ctx, m.From)
+	if sequencer == a.id {
+		// The author is told that its message exists. What another party misses it
+		// gets with the next one, or on Resend.
+		_ = n.spread(ctx, m.From)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/concordia-node/concordia/attest"
 	"github.com/concordia-node/concordia/session"
 	"github.com/concordia-node/concordia/session/agent"
 	"github.com/concordia-node/concordia/session/transcript"
@@ -187,7 +188,7 @@ func TestDeliverRefuses(t *testing.T) {
 	messages, err := sides[0].Messages()
 	must(t, err)
 	last := messages[len(messages)-1].Canonical()
-	buyer := f.agents[1]
+	buyer := f.agents[1].From(f.agents[0].ID())
 	if err := buyer.Deliver(ctx, []byte(last)); err != nil {
 		t.Errorf("the same message again: %v", err)
 	}
@@ -225,7 +226,7 @@ func TestCountersignRefuses(t *testing.T) {
 		if text == receipt.Canonical() {
 			t.Fatalf("%s is not in the receipt", change.old)
 		}
-		if _, err := f.agents[1].Countersign(ctx, []byte(text)); !errors.Is(err, agent.ErrOtherReceipt) {
+		if _, err := f.agents[1].From(f.agents[0].ID()).Countersign(ctx, []byte(text)); !errors.Is(err, agent.ErrOtherReceipt) {
 			t.Errorf("%s: %v", change.new, err)
 		}
 	}
@@ -289,7 +290,7 @@ func (f *flaky) Deliver(ctx context.Context, m []byte) error {
 func TestUndelivered(t *testing.T) {
 	f := newFixture(t, "seller", "buyer")
 	sides := f.begin(t)
-	link := &flaky{Peer: f.agents[1]}
+	link := &flaky{Peer: f.agents[1].From(f.agents[0].ID())}
 	f.agents[0].Reach(f.agents[1].ID(), link)
 
 	link.down = true
@@ -341,6 +342,159 @@ func TestSimultaneousMoves(t *testing.T) {
 		}
 		must(t, sides[0].Resend(ctx))
 		same(t, sides...)
+	}
+}
+
+// Who does not order the session does not judge when a message came: after an hour
+// offline it takes what it missed.
+func TestOfflineResponder(t *testing.T) {
+	f := newFixture(t, "seller", "buyer")
+	sides := f.begin(t)
+	link := &flaky{Peer: f.agents[1].From(f.agents[0].ID()), down: true}
+	f.agents[0].Reach(f.agents[1].ID(), link)
+	_ = sides[0].Offer(ctx, price(9), "")
+	f.clock.now = f.clock.now.Add(time.Hour / 2)
+	link.down = false
+	must(t, sides[0].Resend(ctx))
+	same(t, sides...)
+}
+
+// deaf takes messages and loses the answer.
+type deaf struct {
+	agent.Peer
+	deaf bool
+}
+
+func (d *deaf) Deliver(ctx context.Context, m []byte) error {
+	err := d.Peer.Deliver(ctx, m)
+	if d.deaf {
+		return errDown
+	}
+	return err
+}
+
+// A move whose answer was lost is found again.
+func TestLostAnswer(t *testing.T) {
+	f := newFixture(t, "seller", "buyer")
+	sides := f.begin(t)
+	must(t, sides[0].Offer(ctx, price(9), ""))
+	link := &deaf{Peer: f.agents[0].From(f.agents[1].ID()), deaf: true}
+	f.agents[1].Reach(f.agents[0].ID(), link)
+	if err := sides[1].Accept(ctx, nil, ""); !errors.Is(err, errDown) {
+		t.Fatalf("Accept = %v", err)
+	}
+	link.deaf = false
+	must(t, sides[0].Resend(ctx))
+	same(t, sides...)
+	if _, err := sides[1].Receipt(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// One party out of reach keeps nobody else from moving.
+func TestUnreachableThird(t *testing.T) {
+	f := newFixture(t, "a", "b", "c")
+	sides := f.begin(t)
+	link := &flaky{Peer: f.agents[2].From(f.agents[0].ID()), down: true}
+	f.agents[0].Reach(f.agents[2].ID(), link)
+	must(t, sides[1].Offer(ctx, price(9), ""))
+	must(t, sides[1].Counter(ctx, price(8), ""))
+	same(t, sides[:2]...)
+	link.down = false
+	must(t, sides[0].Resend(ctx))
+	same(t, sides...)
+}
+
+// A party hands its message to another behind the sequencer's back.
+func TestBehindTheSequencer(t *testing.T) {
+	f := newFixture(t, "a", "b", "c")
+	sides := f.begin(t)
+	body, _ := wire.Encode(wire.M{"term_ids": []string{"price"}})
+	m, err := wire.Sign(wire.Envelope{Type: wire.TypeInquire, ID: "m", Session: sides[0].ID(), Time: f.clock.Now(),
+		From: f.agents[1].ID(), PrevHash: sides[0].Session().Tip(), Body: body}, key(t, "b"))
+	must(t, err)
+	if err := f.agents[2].From(f.agents[1].ID()).Deliver(ctx, []byte(m.Value().Canonical())); !errors.Is(err, agent.ErrNotSequencer) {
+		t.Errorf("Deliver = %v", err)
+	}
+	must(t, sides[0].Offer(ctx, price(1), ""))
+	same(t, sides...)
+}
+
+// A session whose responder is out of reach is open, and can be resent.
+func TestOpenUndelivered(t *testing.T) {
+	f := newFixture(t, "seller", "buyer")
+	f.agents[0].Reach(f.agents[1].ID(), &flaky{down: true})
+	n, err := f.agents[0].Open(ctx, wire.M{"price": wire.M{}}, nil, f.agents[1].ID())
+	if _, ok := errors.AsType[*agent.Undelivered](err); !ok || n == nil {
+		t.Fatalf("Open = %v, %v", n, err)
+	}
+	agent.Connect(f.agents...)
+	must(t, n.Resend(ctx))
+	_, err = f.agents[1].Negotiation(ctx, n.ID())
+	must(t, err)
+}
+
+// Expiry is certain, and attested, only after the deadline and the clock skew.
+func TestExpiredReceipt(t *testing.T) {
+	f := newFixture(t, "seller", "buyer")
+	sides := f.begin(t)
+	f.clock.now = sides[0].Session().Deadline().Add(time.Second)
+	if _, err := sides[0].Receipt(ctx); !errors.Is(err, session.ErrNotConcluded) {
+		t.Errorf("a second after the deadline: %v", err)
+	}
+	f.clock.now = sides[0].Session().Deadline().Add(wire.DefaultSkew)
+	receipt, err := sides[0].Receipt(ctx)
+	must(t, err)
+	if status, _ := receipt.At("outcome", "status"); status.Text() != "expired" {
+		t.Errorf("status %s", status)
+	}
+}
+
+// After the receipt nothing is committed; after a second end it is superseded.
+func TestOneReceipt(t *testing.T) {
+	f := newFixture(t, "seller", "buyer")
+	sides := f.begin(t)
+	must(t, sides[0].Offer(ctx, price(9), ""))
+	must(t, sides[1].Send(ctx, wire.TypeWithdraw, wire.M{"reactivatable": true}, ""))
+	first, err := sides[1].Receipt(ctx)
+	must(t, err)
+	must(t, sides[0].Offer(ctx, price(8), ""))
+	must(t, sides[1].Accept(ctx, nil, ""))
+	must(t, sides[0].Send(ctx, wire.TypeCommit, nil, ""))
+	second, err := sides[0].Receipt(ctx)
+	must(t, err)
+	id, _ := first.Get("attestation_id")
+	if got, _ := second.At("references", "0", "id"); got.Text() != id.Text() {
+		t.Errorf("the second receipt has references %v", got)
+	}
+	for i, n := range sides {
+		if err := n.Send(ctx, wire.TypeCommit, nil, ""); !errors.Is(err, agent.ErrReceiptSigned) && !errors.Is(err, session.RuleTwice) {
+			t.Errorf("side %d commits after the receipt: %v", i, err)
+		}
+	}
+	again, err := sides[1].Receipt(ctx)
+	must(t, err)
+	if !again.Equal(second) {
+		t.Error("asked again, the receipt is another")
+	}
+}
+
+// A witness may sign before the parties have.
+func TestWitnessFirst(t *testing.T) {
+	f := newFixture(t, "seller", "buyer")
+	sides := f.begin(t)
+	must(t, sides[0].Offer(ctx, price(9), ""))
+	must(t, sides[1].Accept(ctx, nil, ""))
+	receipt, err := sides[0].Receipt(ctx)
+	must(t, err)
+	bare, err := attest.Witness(receipt.StripSignatures().Without("countersignatures"), "notary", key(t, "notary"))
+	must(t, err)
+	text, err := f.agents[1].From(f.agents[0].ID()).Countersign(ctx, []byte(bare.Canonical()))
+	must(t, err)
+	v, err := wire.Parse(text, wire.DocumentLimits)
+	must(t, err)
+	if signatures, _ := v.Get("countersignatures"); signatures.Len() != 2 {
+		t.Errorf("signed by %v", signatures)
 	}
 }
 

@@ -15,10 +15,11 @@ import (
 type Negotiation struct {
 	agent *Agent
 
-	// mu guards log and outboxes. A responder holds it while it waits for the
+	// mu guards log, receipt and outboxes. A responder holds it while it waits for the
 	// sequencer's answer, the sequencer never while it waits for a responder.
 	mu       sync.Mutex
 	log      *session.Transcript
+	receipt  wire.Hash // chain head of the last receipt that this agent signed
 	outboxes map[wire.AgentID]*outbox
 }
 
@@ -65,9 +66,10 @@ func (n *Negotiation) sequencer() wire.AgentID {
 	return n.agent.id
 }
 
-// Send makes a move. The session and the agent's own rules judge it before anyone
-// sees it. An error that is an [Undelivered] means that the move was made and the
-// peer has yet to learn of it.
+// Send makes a move. The session's rules judge it before anyone sees it. An error
+// that is an [Undelivered] means that the move was made and a peer has yet to learn
+// of it. If the way to the sequencer fails, it is open whether the move was made;
+// the sequencer's next message, or its Resend, tells.
 func (n *Negotiation) Send(ctx context.Context, t wire.MessageType, body wire.M, reasoning string) error {
 	return n.send(ctx, t, body, reasoning, nil)
 }
@@ -97,6 +99,9 @@ func (n *Negotiation) move(ctx context.Context, sequencer wire.AgentID, t wire.M
 	if err := n.log.Try(m, m.Time); err != nil {
 		return err
 	}
+	if t == wire.TypeCommit && n.signed() {
+		return ErrReceiptSigned
+	}
 	if sequencer != n.agent.id {
 		peer, err := n.agent.peer(sequencer)
 		if err != nil {
@@ -106,7 +111,8 @@ func (n *Negotiation) move(ctx context.Context, sequencer wire.AgentID, t wire.M
 			return fmt.Errorf("sending %s: %w", t.Short(), err)
 		}
 	}
-	if err := n.agent.store.Append(ctx, m); err != nil {
+	// It exists, whatever becomes of the caller.
+	if err := n.agent.store.Append(context.WithoutCancel(ctx), m); err != nil {
 		return err
 	}
 	return n.log.Admit(m, m.Time)
@@ -136,21 +142,39 @@ func (n *Negotiation) sign(t wire.MessageType, body wire.M, reasoning string, to
 	}, n.agent.key)
 }
 
-// take appends a message that came from a peer.
-func (n *Negotiation) take(ctx context.Context, m *wire.Message) error {
+// ErrReceiptSigned reports a commit that comes after this agent has signed the
+// receipt of the agreement: there would be a second one.
+var ErrReceiptSigned = errors.New("the receipt is signed; nothing is left to commit")
+
+// signed reports whether the agent has signed the receipt of an agreement that
+// still stands. The caller holds mu.
+func (n *Negotiation) signed() bool {
+	return n.log.Session().State() == session.Agreed && n.receipt == n.log.Tip()
+}
+
+// take appends a message that came from a peer. Only the sequencer judges when it
+// came.
+func (n *Negotiation) take(ctx context.Context, m *wire.Message, sequencing bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := n.agent.now()
+	try, adopt := n.log.TryReplay, n.log.Replay
+	if sequencing {
+		try, adopt = n.log.Try, n.log.Admit
+	}
 	if have, err := n.agent.store.Has(m); have || err != nil {
 		return err
 	}
-	if err := n.log.Try(m, now); err != nil {
+	if err := try(m, now); err != nil {
 		return err
+	}
+	if sequencing && m.Type == wire.TypeCommit && n.signed() {
+		return ErrReceiptSigned
 	}
 	if err := n.agent.store.Append(ctx, m); err != nil {
 		return err
 	}
-	return n.log.Admit(m, now)
+	return adopt(m, now)
 }
 
 // An Undelivered error reports that a message exists and a peer does not have it
@@ -203,12 +227,9 @@ func (n *Negotiation) spreadTo(ctx context.Context, id wire.AgentID) error {
 		return err
 	}
 	for _, m := range messages {
-		from, _ := m.Get("from")
-		author, _ := from.Get("agent_id")
-		if wire.AgentID(author.Text()) != id {
-			if err := peer.Deliver(ctx, []byte(m.Canonical())); err != nil {
-				return err
-			}
+		// Its own messages too: it may not know that they got here.
+		if err := peer.Deliver(ctx, []byte(m.Canonical())); err != nil {
+			return err
 		}
 		box.sent++
 	}

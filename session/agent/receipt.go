@@ -14,15 +14,49 @@ import (
 // the transcript here.
 var ErrOtherReceipt = errors.New("not the receipt of this transcript")
 
-// draft derives the unsigned receipt of the session.
+// draft derives the unsigned receipt of the session. That a session has expired is
+// certain only when the deadline and the clock skew have passed (SPEC §5.3). A
+// receipt that was countersigned before, of an earlier end, is superseded.
 func (n *Negotiation) draft(now time.Time) (wire.Value, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	d, err := n.log.Receipt(now)
+	d, err := n.log.Receipt(now.Add(-wire.DefaultSkew))
 	if err != nil {
 		return wire.Value{}, err
 	}
+	earlier, err := n.agent.store.Receipts(d.Session)
+	if err != nil {
+		return wire.Value{}, err
+	}
+	var last *attest.Attestation
+	for _, v := range earlier {
+		a, err := attest.ReadAttestation(v)
+		if err != nil {
+			return wire.Value{}, fmt.Errorf("reading a receipt from the store: %w", err)
+		}
+		if a.ChainHead != d.ChainHead && (last == nil || a.MessageCount > last.MessageCount) {
+			last = a
+		}
+	}
+	if last != nil {
+		reference, err := wire.Encode(wire.M{"type": "receipt", "id": last.ID, "relationship": "supersedes"})
+		if err != nil {
+			return wire.Value{}, err
+		}
+		d.References = []wire.Value{reference}
+	}
 	return d.Value()
+}
+
+// countersign adds the agent's signatures and remembers that it did.
+func (n *Negotiation) countersign(receipt wire.Value) (wire.Value, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	signed, err := attest.Countersign(receipt, n.agent.id, n.agent.key)
+	if err == nil {
+		n.receipt = n.log.Tip()
+	}
+	return signed, err
 }
 
 // Receipt returns the receipt of a concluded session, countersigned by every
@@ -32,7 +66,7 @@ func (n *Negotiation) Receipt(ctx context.Context) (wire.Value, error) {
 	if err != nil {
 		return wire.Value{}, err
 	}
-	if receipt, err = attest.Countersign(receipt, n.agent.id, n.agent.key); err != nil {
+	if receipt, err = n.countersign(receipt); err != nil {
 		return wire.Value{}, err
 	}
 	// Twice, so that with more than two parties everyone sees all signatures.
@@ -75,10 +109,10 @@ func unsigned(receipt wire.Value) wire.Value {
 	return receipt.StripSignatures().Without("countersignatures")
 }
 
-// Countersign checks that a receipt is the one that follows from this agent's own
+// countersign checks that a receipt is the one that follows from this agent's own
 // transcript and adds its signatures. A receipt that all parties have signed it
-// keeps. Countersign implements Peer.
-func (a *Agent) Countersign(ctx context.Context, receipt []byte) ([]byte, error) {
+// keeps.
+func (a *Agent) countersign(ctx context.Context, receipt []byte) ([]byte, error) {
 	v, err := wire.Parse(receipt, receiptLimits)
 	if err != nil {
 		return nil, err
@@ -95,15 +129,15 @@ func (a *Agent) Countersign(ctx context.Context, receipt []byte) ([]byte, error)
 	if !unsigned(v).Equal(unsigned(own)) {
 		return nil, ErrOtherReceipt
 	}
-	if v, err = attest.Countersign(v, a.id, a.key); err != nil {
+	if v, err = n.countersign(v); err != nil {
 		return nil, err
 	}
-	if signatures, _ := v.Get("countersignatures"); signatures.Len() == len(n.Session().Parties()) {
-		if err := n.keep(ctx, v); err != nil {
-			return nil, err
+	for _, id := range n.Session().Parties() {
+		if _, ok := v.At("countersignatures", string(id)); !ok {
+			return []byte(v.Canonical()), nil
 		}
 	}
-	return []byte(v.Canonical()), nil
+	return []byte(v.Canonical()), n.keep(ctx, v)
 }
 
 // keep stores a receipt that verifies.
