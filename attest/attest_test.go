@@ -258,6 +258,10 @@ func TestSignatures(t *testing.T) {
 			t.Errorf("%s: got %s, want %q", test.name, got, test.want)
 		}
 	}
+	half := edit(t, edit(t, good, `"AAAA"`, "parties", "1", "signature"), `"AAAA"`, "countersignatures", "buyer")
+	if _, report := attest.VerifyAttestation(half, wire.KeyMap{"buyer": key(t, "buyer").Public()}, judged, nil); report.Outcome() != wire.Failed {
+		t.Errorf("a forged signature beside a key nobody has: %v", report.Outcome())
+	}
 	if _, report := attest.VerifyAttestation(good, wire.KeyMap{"seller": key(t, "seller").Public()}, judged, nil); report.Outcome() != wire.NotChecked || !errors.Is(report.Err(), wire.RuleUnknownKey) {
 		t.Errorf("a key nobody has: %v, %v", report.Outcome(), report.Err())
 	}

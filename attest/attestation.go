@@ -136,8 +136,8 @@ var (
 // maxCount bounds counters, which are otherwise only whole and not negative.
 const maxCount = wire.MaxSafeInteger
 
-// ReadAttestation checks the shape of an attestation of any version up to the
-// present one (SPEC §9.6.2). It verifies nothing.
+// ReadAttestation checks the shape of an attestation; a version beyond the present
+// one is read as the present one (SPEC §9.6.2). It verifies nothing.
 func ReadAttestation(v wire.Value) (*Attestation, error) {
 	if v.Depth() > wire.MaxDepth {
 		return nil, wire.RuleDepth.At("")

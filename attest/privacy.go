@@ -2,6 +2,7 @@ package attest
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -96,6 +97,11 @@ func (s *AttestationSubject) checkPrivacy() error {
 	}
 	if tellsTerms(strings.Join(rest, "\n")) {
 		return RuleDealTerms.At("/summary")
+	}
+	for i, name := range a.Meta.ExtensionsUsed {
+		if tellsTerms(name) {
+			return RuleDealTerms.At(fmt.Sprintf("/meta/extensions_used/%d", i))
+		}
 	}
 	if f := a.Fulfillment; f != nil {
 		for _, text := range f.freeText {

@@ -90,11 +90,25 @@ func (s *AttestationSubject) verifyText(rule *wire.Rule, agent wire.AgentID, pre
 // checkPartySignatures checks that each party signed its own record (SPEC §9.6.5).
 func (s *AttestationSubject) checkPartySignatures() error {
 	parties, _ := s.Attestation.value.Get("parties")
+	var unknown error
 	for i, record := range parties.Elems() {
 		at := fmt.Sprintf("/parties/%d", i)
-		if err := s.verify(RulePartyRecord, s.Attestation.Parties[i].Agent, record.Without("signature"), record, at); err != nil {
+		err := s.verify(RulePartyRecord, s.Attestation.Parties[i].Agent, record.Without("signature"), record, at)
+		if err = later(err, &unknown); err != nil {
 			return err
 		}
+	}
+	return unknown
+}
+
+// later puts an error that only says that a key is not known aside: what fails
+// without that key fails all the same.
+func later(err error, unknown *error) error {
+	if !errors.Is(err, wire.RuleUnknownKey) {
+		return err
+	}
+	if *unknown == nil {
+		*unknown = err
 	}
 	return nil
 }
@@ -117,14 +131,15 @@ func (s *AttestationSubject) checkOutcome() error {
 	}
 	preimage := countersigned(s.Attestation.value)
 	signatures, _ := s.Attestation.value.Get("countersignatures")
+	var unknown error
 	for _, p := range s.Attestation.Parties {
 		text, _ := signatures.Get(string(p.Agent))
 		at := "/countersignatures" + wire.Pointer(string(p.Agent))
-		if err := s.verifyText(RuleOutcome, p.Agent, preimage, text, at); err != nil {
+		if err := later(s.verifyText(RuleOutcome, p.Agent, preimage, text, at), &unknown); err != nil {
 			return err
 		}
 	}
-	return nil
+	return unknown
 }
 
 func (s *AttestationSubject) checkOutcomeBound() error {

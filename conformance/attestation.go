@@ -7,11 +7,17 @@ import (
 	"github.com/concordia-node/concordia/wire"
 )
 
+// unclear is the report of a case that requires what is not understood here.
+var unclear = wire.Report{wire.Find("context", false, &wire.Unchecked{Why: "the case requires something that this version does not know"})}
+
 // judgeAttestation judges a reputation attestation. The context may require an
 // outcome or a fulfillment to be bound, and set the longest validity.
 func judgeAttestation(s Subject) wire.Report {
 	var more []wire.Check[*attest.AttestationSubject]
-	required, _ := s.Context.Get("require")
+	required, ok := s.Context.Get("require")
+	if ok && required.Kind() != wire.Array {
+		return unclear
+	}
 	for _, name := range required.Elems() {
 		switch name.Text() {
 		case "outcome_bound":
@@ -19,12 +25,15 @@ func judgeAttestation(s Subject) wire.Report {
 		case "fulfillment_bound":
 			more = append(more, attest.FulfillmentBound())
 		default:
-			return wire.Report{wire.Find("context", false, &wire.Unchecked{Why: "the case requires something unknown"})}
+			return unclear
 		}
 	}
 	var policy attest.Policy
 	if v, ok := s.Context.At("policy", "max_lifetime_seconds"); ok {
-		seconds, _ := v.Int()
+		seconds, ok := v.Int()
+		if !ok || seconds < 1 || seconds > 1<<32 {
+			return unclear
+		}
 		policy.MaxLifetime = time.Duration(seconds) * time.Second
 	}
 	_, report := attest.VerifyAttestation(s.Artifact, s.Keys, s.Now, &policy, more...)

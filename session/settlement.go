@@ -30,6 +30,7 @@ var (
 	ErrNoExpiry = errors.New("the mandate needs an end: settlement.expires_after in open gives it")
 	ErrNoMeans  = errors.New("settlement.x402 in open has to give network, asset, pay_to and decimals")
 	ErrFraction = errors.New("the price is no whole number of the asset's smallest unit")
+	ErrQuantity = errors.New("the quantity is no whole number of at least 1")
 	ErrFormat   = errors.New("want one of json, acp, ap2, x402")
 )
 
@@ -92,15 +93,10 @@ func (a Agreement) price() (price, error) {
 func (a Agreement) payee() string { return a.hint("payee", string(a.Parties[0])) }
 
 // text returns the value of a term as text, "" if it has none.
-func (a Agreement) text(terms ...string) string {
-	for _, id := range terms {
-		if object, ok := a.Terms.Get(id); ok {
-			if v, _ := object.Get("value"); v.Kind() == wire.String {
-				return v.Text()
-			}
-		}
-	}
-	return ""
+func (a Agreement) text(term string) string {
+	object, _ := a.Terms.Get(term)
+	v, _ := object.Get("value")
+	return v.Text()
 }
 
 // reference is how an exported form names the agreement it comes from.
@@ -113,23 +109,33 @@ func (a Agreement) acp(hash wire.Hash) (wire.Value, error) {
 	if err != nil {
 		return wire.Value{}, err
 	}
+	used := map[string]bool{a.hint("price", "price"): true}
 	quantity := int64(1)
 	if term, ok := a.Terms.Get("quantity"); ok {
 		if v, _ := term.Get("value"); v.Kind() == wire.Number {
-			if quantity, ok = v.Int(); !ok {
-				return wire.Value{}, ErrFraction
+			used["quantity"] = true
+			if quantity, ok = v.Int(); !ok || quantity < 1 {
+				return wire.Value{}, ErrQuantity
 			}
 		}
 	}
-	used := map[string]bool{a.hint("price", "price"): true, "quantity": true, "item": true}
-	fulfillment := wire.M{}
-	for member, terms := range map[string][]string{"method": {"delivery_method", "delivery"}, "expected_date": {"delivery_date"}} {
-		if text := a.text(terms...); text != "" {
-			fulfillment[member] = text
-			for _, id := range terms {
+	// take returns the text of the first of the terms that has one.
+	take := func(terms ...string) string {
+		for _, id := range terms {
+			if text := a.text(id); text != "" {
 				used[id] = true
+				return text
 			}
 		}
+		return ""
+	}
+	title := take("item")
+	fulfillment := wire.M{}
+	if text := take("delivery_method", "delivery"); text != "" {
+		fulfillment["method"] = text
+	}
+	if text := take("delivery_date"); text != "" {
+		fulfillment["expected_date"] = text
 	}
 	extensions := wire.M{}
 	for _, t := range a.Terms {
@@ -143,7 +149,7 @@ func (a Agreement) acp(hash wire.Hash) (wire.Value, error) {
 	}
 	return wire.Encode(wire.M{
 		"line_items": []wire.M{{
-			"item":     wire.M{"id": string(a.Session), "title": a.text("item")},
+			"item":     wire.M{"id": string(a.Session), "title": title},
 			"quantity": quantity, "price": p.value(),
 		}},
 		"seller":      a.payee(),

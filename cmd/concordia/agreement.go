@@ -27,11 +27,13 @@ func (a *app) agreementCommand() *cobra.Command {
 type source struct {
 	keyFiles []string
 	session  string
+	imported bool
 }
 
 func (s *source) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&s.keyFiles, "keys", nil, "JSON `file` with the public keys to trust (repeatable)")
 	cmd.Flags().StringVar(&s.session, "session", "", "the session to read, of a database with several")
+	importFlag(cmd, &s.imported)
 }
 
 // agreement verifies a transcript and returns what was agreed in it.
@@ -45,7 +47,7 @@ func (a *app) agreement(path string, from source) (session.Agreement, error) {
 	if err != nil {
 		return none, err
 	}
-	t, report := doc.Check(doc.SessionID(), keys, a.now(), &session.Options{Import: true}, parallel)
+	t, report := doc.Check(doc.SessionID(), keys, a.now(), &session.Options{Import: from.imported}, parallel)
 	if err := report.Err(); err != nil {
 		code := exitRejected
 		if report.Outcome() == wire.NotChecked {
@@ -53,7 +55,7 @@ func (a *app) agreement(path string, from source) (session.Agreement, error) {
 		}
 		return none, &exitError{code, fmt.Errorf("%s does not verify: %w", path, err)}
 	}
-	agreement, err := t.Session().Agreement()
+	agreement, err := t.Session().At(a.now()).Agreement()
 	if errors.Is(err, session.ErrNotAgreed) {
 		return none, &exitError{exitRejected, fmt.Errorf("%s: %w: it is %s", path, err, t.Session().At(a.now()).State())}
 	}

@@ -61,6 +61,9 @@ func (a *app) verifyCases(args []string, verbose bool) error {
 	if total.Differ > 0 {
 		return &exitError{code: exitRejected}
 	}
+	if total.NotACase > 0 {
+		return fmt.Errorf("%d of the files are no cases", total.NotACase)
+	}
 	if total.Agree+total.Arguable+total.Unstated == 0 {
 		return &exitError{exitUnchecked, errors.New("no case was judged")}
 	}
@@ -81,7 +84,7 @@ func judgeFile(path string) (judgement, error) {
 	j.ID, j.Kind, j.Expected, j.Arguable = c.ID, c.Kind, c.Expected, c.Arguable
 	report, err := c.Judge()
 	if errors.Is(err, conformance.ErrNotBuilt) {
-		j.Skipped = err.Error()
+		j.Skipped = printable(err.Error())
 		return j, nil
 	}
 	if err != nil {

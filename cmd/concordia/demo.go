@@ -97,7 +97,7 @@ func (a *app) demo(ctx context.Context, dir string) error {
 	show := *a
 	show.out.json = false
 	if !a.out.json {
-		if err := show.showSession(doc, wire.DIDKeys{}); err != nil {
+		if err := show.showSession(doc, wire.DIDKeys{}, false); err != nil {
 			return err
 		}
 	}
@@ -279,7 +279,7 @@ func (a *app) verifyOnDisk(path string) (verification, error) {
 	if err != nil {
 		return verification{}, err
 	}
-	r := verifyValue(v, wire.DIDKeys{}, a.now())
+	r := verifyValue(v, wire.DIDKeys{}, a.now(), false)
 	r.File = path
 	a.printVerification(r)
 	return r, nil

@@ -60,10 +60,14 @@ func main() {
 func run(args []string, stdout, stderr io.Writer) int {
 	a := &app{now: time.Now, rand: rand.Reader}
 	root := a.command()
+	out := &checkedWriter{w: stdout}
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.Execute()
+	if err == nil {
+		err = out.err
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -82,6 +86,20 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "Run it with --help to see how it is used.")
 	}
 	return code
+}
+
+// A checkedWriter remembers that something could not be written.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	if err != nil && c.err == nil {
+		c.err = fmt.Errorf("writing the result: %w", err)
+	}
+	return n, err
 }
 
 func (a *app) command() *cobra.Command {
@@ -104,7 +122,9 @@ be tried, 4 nothing failed but a required check could not be made.`,
 		},
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
 			a.out.w = cmd.OutOrStdout()
-			a.out.colour = isTerminal(a.out.w) && os.Getenv("NO_COLOR") == ""
+			if c, ok := a.out.w.(*checkedWriter); ok {
+				a.out.colour = isTerminal(c.w) && os.Getenv("NO_COLOR") == ""
+			}
 		},
 	}
 	root.SetVersionTemplate("{{.Version}}\n")

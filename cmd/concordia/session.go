@@ -32,6 +32,7 @@ func (a *app) sessionCommand() *cobra.Command {
 func (a *app) sessionShowCommand() *cobra.Command {
 	var keyFiles []string
 	var id string
+	var imported bool
 	cmd := &cobra.Command{
 		Use:   "show FILE",
 		Short: "Show what was said in a session, and where it stands",
@@ -53,11 +54,12 @@ concordia verify tells more.`,
 			if err != nil {
 				return err
 			}
-			return a.showSession(doc, keys)
+			return a.showSession(doc, keys, imported)
 		},
 	}
 	cmd.Flags().StringArrayVar(&keyFiles, "keys", nil, "JSON `file` with the public keys to trust (repeatable)")
 	cmd.Flags().StringVar(&id, "session", "", "the session to show, of a database with several")
+	importFlag(cmd, &imported)
 	return cmd
 }
 
@@ -71,7 +73,7 @@ links the messages by their hashes, and writes what it can verify into a new
 database. What is missing can be asked of the other parties.`,
 		Example: `  concordia session salvage seller/transcripts.db seller/salvaged.db`,
 		Args:    cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			keys, err := readKeys(keyFiles)
 			if err != nil {
 				return err
@@ -79,14 +81,20 @@ database. What is missing can be asked of the other parties.`,
 			if _, err := os.Stat(args[1]); err == nil {
 				return usageError("%s exists; salvage writes a new file", args[1])
 			}
+			if _, err := os.Stat(args[0]); err != nil {
+				return err
+			}
 			into, err := transcript.Open(args[1], nil)
 			if err != nil {
 				return err
 			}
-			defer func() { err = errors.Join(err, into.Close()) }()
 			s, err := transcript.Salvage(cmd.Context(), args[0], into, keys)
-			if err != nil {
+			if err = errors.Join(err, into.Close()); err != nil {
 				return err
+			}
+			if s.Messages == 0 {
+				return &exitError{exitRejected, errors.Join(
+					fmt.Errorf("nothing in %s verifies: agents whose id is no did:key need --keys", args[0]), os.Remove(args[1]))}
 			}
 			a.out.printf("salvaged %d messages of %d sessions, and %d receipts; %d messages lack their predecessors\n",
 				s.Messages, s.Sessions, s.Receipts, s.Orphans)
@@ -95,6 +103,11 @@ database. What is missing can be asked of the other parties.`,
 	}
 	cmd.Flags().StringArrayVar(&keyFiles, "keys", nil, "JSON `file` with the public keys to trust (repeatable)")
 	return cmd
+}
+
+// importFlag adds the flag for transcripts of the reference implementation.
+func importFlag(cmd *cobra.Command, imported *bool) {
+	cmd.Flags().BoolVar(imported, "import", false, "a commit at the end makes the deal, as in the reference implementation")
 }
 
 // readTranscript reads a transcript file, or one session of a transcript store.
@@ -113,6 +126,9 @@ func readTranscript(path string, id wire.SessionID) (session.Document, error) {
 	if err != nil {
 		return doc, fmt.Errorf("reading %s: %w", path, err)
 	}
+	if id != "" && doc.SessionID() != id {
+		return doc, fmt.Errorf("reading session %q: %s holds %q", id, path, doc.SessionID())
+	}
 	return doc, nil
 }
 
@@ -121,6 +137,10 @@ const storeName = "transcripts.db"
 
 // isStore reports whether the file starts like a bbolt database.
 func isStore(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return false // a pipe is read once
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return false
@@ -189,9 +209,9 @@ type move struct {
 	Says  string           `json:"reasoning,omitempty"`
 }
 
-func (a *app) showSession(doc session.Document, keys wire.Keys) error {
+func (a *app) showSession(doc session.Document, keys wire.Keys, imported bool) error {
 	now := a.now()
-	log := session.NewTranscript(doc.SessionID(), &session.Options{Import: true})
+	log := session.NewTranscript(doc.SessionID(), &session.Options{Import: imported})
 	var moves []move
 	var fault error
 	for i, v := range doc.Messages {
@@ -280,7 +300,7 @@ func describe(t wire.MessageType, body wire.Value) string {
 		text = termsText(part("accepted_terms"))
 	case t == wire.TypeAccept || t == wire.TypeAcceptSession || t == wire.TypeCommit:
 	default:
-		text = body.Canonical()
+		text = printable(body.Canonical())
 	}
 	return cut(text, 300)
 }

@@ -1,10 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,12 +19,12 @@ import (
 func (a *app) verifyCommand() *cobra.Command {
 	var keyFiles []string
 	var at string
-	var cases, verbose bool
+	var cases, verbose, imported bool
 	cmd := &cobra.Command{
 		Use:   "verify FILE...",
 		Short: "Verify transcripts, receipts and messages offline",
 		Long: `verify checks what is in each file: a transcript with or without its receipt, a
-receipt, or a single message. Agents whose id is a did:key need no key; of the
+receipt, a single message, or messages one a line. Agents whose id is a did:key need no key; of the
 others --keys gives them, a JSON object of agent id and base64url public key.
 
 With --case each file holds an artifact together with the keys, the time and the
@@ -53,11 +54,12 @@ Arguable cases are shown and never decide the exit code.`,
 			if err != nil {
 				return err
 			}
-			return a.verifyFiles(args, keys, now)
+			return a.verifyFiles(args, keys, now, imported)
 		},
 	}
 	cmd.Flags().StringArrayVar(&keyFiles, "keys", nil, "JSON `file` with the public keys to trust (repeatable)")
 	cmd.Flags().StringVar(&at, "at", "", "judge at this `time` instead of now")
+	importFlag(cmd, &imported)
 	cmd.Flags().BoolVar(&cases, "case", false, "the files are self-contained cases")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "with --case: also show the cases that came out as expected")
 	return cmd
@@ -87,14 +89,16 @@ func readKeys(files []string) (wire.Keys, error) {
 
 // readFile reads a file of bounded size.
 func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() > wire.MaxDocumentSize {
-		return nil, fmt.Errorf("reading %s: larger than %d bytes", path, wire.MaxDocumentSize)
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, wire.MaxDocumentSize+1))
+	if err == nil && len(data) > wire.MaxDocumentSize {
+		err = fmt.Errorf("reading %s: larger than %d bytes", path, wire.MaxDocumentSize)
 	}
-	return os.ReadFile(path)
+	return data, err
 }
 
 func readJSON(path string) (wire.Value, error) {
@@ -115,18 +119,23 @@ func parseDocument(data []byte) (wire.Value, error) {
 	if err == nil || !errors.Is(err, wire.RuleSyntax) {
 		return v, err
 	}
-	var lines []wire.Value
-	for line := range strings.Lines(string(data)) {
-		if strings.TrimSpace(line) == "" {
-			continue
+	var joined []byte
+	n := 0
+	for line := range bytes.Lines(data) {
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			joined = append(append(joined, ','), line...)
+			n++
 		}
-		each, lineErr := wire.Parse([]byte(line), wire.DocumentLimits)
-		if lineErr != nil {
-			return wire.Value{}, err
-		}
-		lines = append(lines, each)
 	}
-	return wire.Encode(lines)
+	if n < 2 {
+		return wire.Value{}, err
+	}
+	joined[0] = '['
+	lines, lineErr := wire.Parse(append(joined, ']'), wire.DocumentLimits)
+	if lineErr != nil || lines.Len() != n {
+		return wire.Value{}, err
+	}
+	return lines, nil
 }
 
 // A verification is what became of one file.
@@ -141,7 +150,7 @@ type verification struct {
 }
 
 // verifyValue checks whatever kind of artifact v is.
-func verifyValue(v wire.Value, keys wire.Keys, now time.Time) verification {
+func verifyValue(v wire.Value, keys wire.Keys, now time.Time, imported bool) verification {
 	var r verification
 	_, isAttestation := v.Get("concordia_attestation")
 	_, isMessage := v.Get("concordia")
@@ -161,7 +170,7 @@ func verifyValue(v wire.Value, keys wire.Keys, now time.Time) verification {
 			break
 		}
 		var t *session.Transcript
-		t, r.report = doc.Check(doc.SessionID(), keys, now, &session.Options{Import: true}, parallel)
+		t, r.report = doc.Check(doc.SessionID(), keys, now, &session.Options{Import: imported}, parallel)
 		s := t.Session().At(now)
 		r.State, r.Messages = s.State(), s.Len()
 	}
@@ -169,22 +178,22 @@ func verifyValue(v wire.Value, keys wire.Keys, now time.Time) verification {
 	return r
 }
 
-func (a *app) verifyFiles(files []string, keys wire.Keys, now time.Time) error {
+func (a *app) verifyFiles(files []string, keys wire.Keys, now time.Time, imported bool) error {
 	verdict := wire.Passed
 	results := []verification{}
+	var unread error // what could not be tried; the other files are
 	for _, path := range files {
+		r := verification{Kind: "unreadable"}
 		data, err := readFile(path)
 		if err != nil {
-			return err
-		}
-		var r verification
-		if v, err := parseDocument(data); err != nil {
-			r = verification{Kind: "unreadable", report: wire.Report{wire.Find("read", false, err)}}
-			r.Verdict, r.Checks = r.report.Outcome(), findings(r.report)
+			unread = errors.Join(unread, err)
+			r.report = wire.Report{wire.Find("read", false, &wire.Unchecked{Why: err.Error()})}
+		} else if v, err := parseDocument(data); err != nil {
+			r.report = wire.Report{wire.Find("read", false, err)}
 		} else {
-			r = verifyValue(v, keys, now)
+			r = verifyValue(v, keys, now, imported)
 		}
-		r.File = path
+		r.File, r.Verdict, r.Checks = path, r.report.Outcome(), findings(r.report)
 		results = append(results, r)
 		if r.Verdict == wire.Failed || verdict == wire.Passed {
 			verdict = r.Verdict
@@ -193,6 +202,9 @@ func (a *app) verifyFiles(files []string, keys wire.Keys, now time.Time) error {
 	}
 	if err := a.out.value(results); err != nil {
 		return err
+	}
+	if unread != nil {
+		return unread
 	}
 	return exit(verdict)
 }
