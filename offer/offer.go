@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/concordia-node/concordia/wire"
@@ -153,7 +154,9 @@ func readTerms(r wire.Reader, plain bool) Terms {
 			r.Fail(id, errTooMany)
 			return nil
 		case isTerm:
-			r.Member(id).Open("value", "currency")
+			if twins(v) {
+				r.Member(id).Open("value", "currency") // says which
+			}
 		case plain:
 			v = plainTerm(v)
 		default:
@@ -162,6 +165,17 @@ func readTerms(r wire.Reader, plain bool) Terms {
 		terms = append(terms, named(id, v))
 	}
 	return terms
+}
+
+// twins reports whether some member of a term differs only in case from value or
+// currency.
+func twins(term wire.Value) bool {
+	for name := range term.Members() {
+		if name != "value" && name != "currency" && (strings.EqualFold(name, "value") || strings.EqualFold(name, "currency")) {
+			return true
+		}
+	}
+	return false
 }
 
 func plainTerm(v wire.Value) wire.Value {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/concordia-node/concordia/protocol"
 	"github.com/concordia-node/concordia/session"
 )
 
@@ -90,4 +91,16 @@ func onAllProcessors(n int, do func(i int)) {
 		})
 	}
 	group.Wait()
+}
+
+// BenchmarkStep is a step of the table alone.
+func BenchmarkStep(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, ok := session.Machine.Step(session.Active, "negotiate.withdraw", func(by protocol.Role, g protocol.Guard) bool {
+			return by == session.Party && g == ""
+		}); !ok {
+			b.Fatal("no step")
+		}
+	}
 }

@@ -55,7 +55,7 @@ func (r Reader) FailRule(rule *Rule, name string, cause error) {
 	if name == "" {
 		r.failAt(rule, r.at, cause)
 	} else {
-		r.failAt(rule, r.at+Pointer(name), cause)
+		r.failAt(rule, r.child(name), cause)
 	}
 }
 
@@ -63,6 +63,14 @@ func (r Reader) failAt(rule *Rule, at string, cause error) {
 	if *r.first == nil {
 		*r.first = rule.Because(at, cause)
 	}
+}
+
+// child returns the pointer of a member.
+func (r Reader) child(name string) string {
+	if strings.ContainsAny(name, "~/") {
+		return r.at + Pointer(name)
+	}
+	return r.at + "/" + name
 }
 
 // Pointer returns the pointer of the object itself.
@@ -78,7 +86,7 @@ func (r Reader) Has(name string) bool { _, ok := r.value.Get(name); return ok }
 func (r Reader) Closed(names ...string) {
 	for name := range r.value.Members() {
 		if !slices.Contains(names, name) {
-			r.failAt(r.rule, r.at+Pointer(name), errUnknown)
+			r.failAt(r.rule, r.child(name), errUnknown)
 		}
 	}
 }
@@ -222,13 +230,13 @@ func OptID[ID ~string](r Reader, name string) ID {
 // Object returns a Reader of a required object.
 func (r Reader) Object(name string) Reader {
 	v, _ := r.kind(name, Object)
-	return Reader{value: v, at: r.at + Pointer(name), rule: r.rule, first: r.first}
+	return Reader{value: v, at: r.child(name), rule: r.rule, first: r.first}
 }
 
 // Member returns a Reader of a member that the caller knows to be an object.
 func (r Reader) Member(name string) Reader {
 	v, _ := r.value.Get(name)
-	return Reader{value: v, at: r.at + Pointer(name), rule: r.rule, first: r.first}
+	return Reader{value: v, at: r.child(name), rule: r.rule, first: r.first}
 }
 
 // OptObject is Object for a member that may be left out.
@@ -249,7 +257,7 @@ func (r Reader) Array(name string) Value {
 // must be objects.
 func (r Reader) Objects(name string) iter.Seq2[int, Reader] {
 	return func(yield func(int, Reader) bool) {
-		at := r.at + Pointer(name)
+		at := r.child(name)
 		for i, v := range r.Array(name).Elems() {
 			e := Reader{value: v, at: at + "/" + strconv.Itoa(i), rule: r.rule, first: r.first}
 			if v.Kind() != Object {
@@ -280,7 +288,7 @@ func (r Reader) Strings(name string) []string {
 func (r Reader) Each() iter.Seq2[string, Reader] {
 	return func(yield func(string, Reader) bool) {
 		for name, v := range r.value.Members() {
-			e := Reader{value: v, at: r.at + Pointer(name), rule: r.rule, first: r.first}
+			e := Reader{value: v, at: r.child(name), rule: r.rule, first: r.first}
 			if v.Kind() != Object {
 				e.Fail("", errNotObject)
 				return
