@@ -27,7 +27,7 @@ func main() {
 	ctx := context.Background()
 
 	now := time.Date(2026, 5, 4, 14, 0, 0, 0, time.UTC)
-	clock := func() time.Time { now = now.Add(time.Minute); return now }
+	clock := func() time.Time { return now }
 	client := newAgent(dir, "client", clock)
 	designer := newAgent(dir, "designer", clock)
 	agent.Connect(client, designer)
@@ -45,6 +45,7 @@ func main() {
 	say := func(who, what string, err error) {
 		check(err)
 		fmt.Printf("%-8s %s\n", who, what)
+		now = now.Add(time.Minute)
 	}
 	is := func(v any) wire.M { return wire.M{"value": v} }
 	say("designer", "accepts to talk", work.AcceptSession(ctx))
