@@ -12,7 +12,7 @@ import (
 type Bounds struct {
 	Min, Max wire.Value   // inclusive; numbers, or strings of one temporal form
 	Enum     []wire.Value // allowed values, compared as JSON values
-	Currency string       // the term's currency member must be this
+	Currency string       // the currency of the term must be this
 
 	lo, hi place // of Min and Max
 }
@@ -62,23 +62,25 @@ func readBound(r wire.Reader, name string) (wire.Value, place) {
 	return v, p
 }
 
-// contain reports whether a term, {"value": …, "currency": …}, is inside. What
-// cannot be compared is not inside.
-func (b *Bounds) contain(t NamedTerm) bool {
+// outside points from a term, {"value": …, "currency": …}, to what lies outside; ""
+// means nothing does. What cannot be compared lies outside. A term that names no
+// currency has those that open names.
+func (b *Bounds) outside(t NamedTerm, named []string) string {
 	switch {
-	case b.lo.form != 0 && !b.lo.atMost(t.place):
-	case b.hi.form != 0 && !t.place.atMost(b.hi):
-	case b.Enum != nil && !slices.ContainsFunc(b.Enum, t.value.Equal):
-	case b.Currency != "" && !hasCurrency(t.Object, b.Currency):
-	default:
-		return true
+	case b.lo.form != 0 && !b.lo.atMost(t.place),
+		b.hi.form != 0 && !t.place.atMost(b.hi),
+		b.Enum != nil && !slices.ContainsFunc(b.Enum, t.value.Equal):
+		return "/value"
+	case b.Currency == "":
+		return ""
 	}
-	return false
-}
-
-func hasCurrency(object wire.Value, currency string) bool {
-	c, _ := object.Get("currency")
-	return c.Text() == currency
+	if c, _ := t.Object.Get("currency"); c.Kind() != wire.Absent && c.Kind() != wire.Null {
+		named = []string{c.Text()}
+	}
+	if !slices.Contains(named, b.Currency) {
+		return "/currency"
+	}
+	return ""
 }
 
 // consistent reports whether min and max leave something between them.
@@ -166,33 +168,37 @@ func (c Constraints) Declare(body wire.Value, at string) (Constraints, error) {
 
 // Check reports the first branch of o that breaks the constraints, the body of o
 // standing at pointer at (SPEC §3.5).
-func (c Constraints) Check(o *Offer, at string) error {
+func (c Constraints) Check(space *Space, o *Offer, at string) error {
 	for i := range o.Branches {
-		if id := c.broken(o.Branches[i].Terms); id != "" {
-			return o.locate(RuleConstraint.Because("/value", errors.New("term "+quote(id))), at, i, id)
+		if id, member := c.broken(space, o.Branches[i].Terms); id != "" {
+			return o.locate(RuleConstraint.Because(member, errors.New("term "+quote(id))), at, i, id)
 		}
 	}
 	return nil
 }
 
 // CheckDeal is Check for the deal that an accept, its body at pointer at, makes.
-func (c Constraints) CheckDeal(deal Terms, at string) error {
-	if id := c.broken(deal); id != "" {
+func (c Constraints) CheckDeal(space *Space, deal Terms, at string) error {
+	if id, _ := c.broken(space, deal); id != "" {
 		return RuleConstraint.Because(at, errors.New("term "+quote(id)))
 	}
 	return nil
 }
 
-// broken returns the first term that breaks the constraints, or "". A term
-// without a value keeps them.
-func (c Constraints) broken(terms Terms) string {
+// broken returns the first term that breaks the constraints, or "", and which
+// member does. A term without a value keeps them.
+func (c Constraints) broken(space *Space, terms Terms) (id, member string) {
 	if len(c.byTerm) == 0 {
-		return ""
+		return "", ""
 	}
 	for _, t := range terms {
-		if b, limited := c.byTerm[t.ID]; limited && !b.contain(t) {
-			return t.ID
+		b, limited := c.byTerm[t.ID]
+		if !limited {
+			continue
+		}
+		if member := b.outside(t, space.currencies(t.ID)); member != "" {
+			return t.ID, member
 		}
 	}
-	return ""
+	return "", ""
 }

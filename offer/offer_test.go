@@ -76,10 +76,11 @@ func TestReadSpace(t *testing.T) {
 		{`{"x":{"min":"2026-10-01","max":5}}`, "term-space at /body/terms/x/max"},
 		{`{"x":{"enum":"a"}}`, "term-space at /body/terms/x/enum"},
 		{`{"x":{"type":"numeric","value":"3"}}`, "term-type at /body/terms/x/value"},
-		{`{"x":{"value":null}}`, "term-value at /body/terms/x"},
+		{`{"x":{"value":null,"type":null,"label":null}}`, ""},
 		{`{"x":{"max":3,"value":4}}`, "term-bounds at /body/terms/x/value"},
 		{`{"x":{"enum":[],"value":4}}`, "term-bounds at /body/terms/x/value"},
-		{`{"x":{"value":3,"constraints":{"currency":"EUR"}}}`, "term-bounds at /body/terms/x/value"},
+		{`{"x":{"value":3,"constraints":{"currency":"EUR"}}}`, ""},
+		{`{"x":{"value":3,"currency":"EUR","constraints":{"currency":"USD"}}}`, "term-bounds at /body/terms/x/currency"},
 		{`{` + strings.TrimSuffix(fmt.Sprintf(many, numbers...), ",") + `}`, "term-space at /body/terms"},
 	} {
 		_, err := offer.ReadSpace(parse(t, `{"terms":`+test.terms+`}`), "/body")
@@ -170,13 +171,17 @@ func TestBounds(t *testing.T) {
 		{`{"enum":[true]}`, `{"value":1}`, false},
 		{`{"currency":"EUR"}`, `{"value":1,"currency":"EUR"}`, true},
 		{`{"currency":"EUR"}`, `{"value":1,"currency":"eur"}`, false},
-		{`{"currency":"EUR"}`, `{"value":1}`, false},
+		{`{"currency":"EUR"}`, `{"value":1}`, true},
+		{`{"constraints":{"currency":"EUR"}}`, `{"value":1}`, true},
+		{`{"currency":"EUR"}`, `{"value":1,"currency":null}`, true},
+		{`{"type":null,"unit":null,"enum":null,"max":null,"value":null,"constraints":{"max":2,"min":null}}`, `{"value":1}`, true},
+		{`{"max":null,"constraints":{"max":2,"min":null}}`, `{"value":3}`, false},
 		{`{"min":1,"constraints":{"max":3}}`, `{"value":4}`, false},
 		{`{"min":1,"constraints":{"min":2}}`, `{"value":1}`, false},
 	} {
 		s := space(t, `{"x":`+test.bounds+`}`)
 		_, err := offer.Read(parse(t, `{"offer_id":"o","terms":{"x":`+test.value+`}}`), "/body", s)
-		if (err == nil) != test.ok || err != nil && broke(err) != "term-bounds at /body/terms/x/value" {
+		if (err == nil) != test.ok || err != nil && !strings.HasPrefix(broke(err), "term-bounds at /body/terms/x/") {
 			t.Errorf("%s in %s: %v, want ok %t", test.value, test.bounds, err, test.ok)
 		}
 	}
@@ -222,6 +227,28 @@ func TestConstraints(t *testing.T) {
 	}
 }
 
+// A term that names no currency has the one that open names.
+func TestConstraintCurrency(t *testing.T) {
+	c, err := offer.Constraints{}.Declare(parse(t, `{"constraints":{"x":{"max":9,"currency":"USD"}}}`), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ open, value, want string }{
+		{`{"unit":"USD"}`, `{"value":5}`, ""},
+		{`{"currency":"USD"}`, `{"value":5}`, ""},
+		{`{}`, `{"value":5,"currency":"USD"}`, ""},
+		{`{"unit":"USD"}`, `{"value":5,"currency":"EUR"}`, "constraint at /terms/x/currency"},
+		{`{"unit":"EUR"}`, `{"value":5}`, "constraint at /terms/x"},
+		{`{}`, `{"value":5}`, "constraint at /terms/x"},
+	} {
+		s := space(t, `{"x":`+test.open+`}`)
+		err := c.Check(s, read(t, s, `{"offer_id":"o","terms":{"x":`+test.value+`}}`), "")
+		if got := broke(err); err != nil && got != test.want || err == nil && test.want != "" {
+			t.Errorf("%s in %s: got %s, want %q", test.value, test.open, got, test.want)
+		}
+	}
+}
+
 // A party's constraints are its own value: declaring more does not reach back.
 func TestConstraintsAreImmutable(t *testing.T) {
 	s := space(t, `{"x":{}}`)
@@ -229,7 +256,7 @@ func TestConstraintsAreImmutable(t *testing.T) {
 	if _, err := first.Declare(parse(t, `{"constraints":{"x":{"max":1}}}`), ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.Check(read(t, s, `{"offer_id":"o","terms":{"x":{"value":5}}}`), ""); err != nil {
+	if err := first.Check(s, read(t, s, `{"offer_id":"o","terms":{"x":{"value":5}}}`), ""); err != nil {
 		t.Errorf("the earlier constraints changed: %v", err)
 	}
 }

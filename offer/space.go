@@ -64,6 +64,14 @@ func (s *Space) find(id string) int {
 	return -1
 }
 
+// currencies returns what open calls the term's currency.
+func (s *Space) currencies(id string) []string {
+	if i := s.find(id); i >= 0 {
+		return s.terms[i].currencies
+	}
+	return nil
+}
+
 // ReadSpace reads the terms of an open message's body, which stands at pointer
 // at (SPEC §3.1).
 func ReadSpace(body wire.Value, at string) (*Space, error) {
@@ -79,6 +87,7 @@ func ReadSpace(body wire.Value, at string) (*Space, error) {
 			tr.Fail("", errTooMany)
 			return nil, r.Err()
 		}
+		tr = tr.WithoutNulls()
 		tr.Open("type", "label", "unit", "constraints", "value", "min", "max", "enum", "currency")
 		t := Term{ID: id, Type: Type(tr.OptText("type")), Label: tr.OptText("label"), Unit: tr.OptText("unit")}
 		if id == "" || len(id) > maxTermID {
@@ -91,22 +100,25 @@ func ReadSpace(body wire.Value, at string) (*Space, error) {
 			t.Bounds = append(t.Bounds, b)
 		}
 		if c, ok := tr.OptObject("constraints"); ok {
+			c = c.WithoutNulls()
 			c.Open("min", "max", "enum", "currency")
 			if b := readBounds(c); !b.empty() {
 				t.Bounds = append(t.Bounds, b)
 			}
+		}
+		for _, b := range t.Bounds {
+			if b.Currency != "" {
+				t.currencies = append(t.currencies, b.Currency)
+			}
+		}
+		if t.Unit != "" {
+			t.currencies = append(t.currencies, t.Unit)
 		}
 		if tr.Has("value") {
 			t.inherited = named(id, tr.Whole().Only("value", "currency"))
 			if v := t.check(t.inherited); v != nil && r.Err() == nil {
 				return nil, locate(v, tr.Pointer(), t.inherited.Object)
 			}
-		}
-		if c, ok := tr.Whole().Get("currency"); ok {
-			t.currencies = append(t.currencies, c.Text())
-		}
-		if t.Unit != "" {
-			t.currencies = append(t.currencies, t.Unit)
 		}
 		s.index[id] = len(s.terms)
 		s.terms = append(s.terms, t)
@@ -155,8 +167,8 @@ func (t *Term) check(given NamedTerm) *wire.Violation {
 		return RuleTermType.Because("/value", fmt.Errorf("want %s", t.Type))
 	}
 	for _, b := range t.Bounds {
-		if !b.contain(given) {
-			return RuleTermBounds.At("/value")
+		if member := b.outside(given, t.currencies); member != "" {
+			return RuleTermBounds.At(member)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/concordia-node/concordia/offer"
@@ -30,37 +31,38 @@ var (
 func (s Session) Breach() *Breach { return s.breach }
 
 // Breach records that the log goes on with m, which breaks a rule of the session.
-// The messages before it stand. A session that was not concluded is REJECTED, by
-// the sender of m; nothing can follow. Receipts cover the messages that stand. An
+// The messages before it stand. A session that had not ended is REJECTED, by the
+// sender of m; one that had keeps its outcome. Nothing can follow. Receipts cover the messages that stand. An
 // error says that m is no breach; nothing has changed then. (SPEC §5.2)
 func (t *Transcript) Breach(m *wire.Message, now time.Time) error {
 	if t.session.breach != nil {
 		return errTwoBreach
 	}
-	s := t.session.expire(t.session.judged(m))
+	s := t.session.At(t.session.judged(m))
 	if err := t.chain.Check(m, now); err != nil {
 		return errors.Join(errNotAtTip, err)
 	}
 	_, err := t.session.Apply(m)
 	v, ok := errors.AsType[*wire.Violation](err)
-	switch who := s.index(m.From); {
+	switch {
 	case err == nil:
 		return errNoBreach
 	case !ok:
 		return err
-	case who == noParty && m.From != s.mediator:
+	case s.index(m.From) == noParty && m.From != s.mediator:
 		return errNotParty
 	case v.Rule == RuleSessionTTL:
 		return errTimeIsUp
-	case v.Rule == offer.RuleConstraint && who != noParty:
-		s.parties = append([]party(nil), s.parties...)
-		s.parties[who].constraintsViolated++
 	}
 	s.breach = &Breach{By: m.From, Message: m, Rule: v.Rule}
 	if to, ok := Machine.Step(s.state, breach, func(protocol.Role, protocol.Guard) bool { return true }); ok {
 		s.state = to
-		s.ending = Ending{By: m.From, Type: m.Type, At: m.Time}
+		s.ending = Ending{By: m.From, Type: m.Type, At: m.Time, Breach: true}
 		s.live = nil
+		if who := s.index(m.From); v.Rule == offer.RuleConstraint && who != noParty {
+			s.parties = slices.Clone(s.parties)
+			s.parties[who].constraintsViolated++
+		}
 	}
 	t.session = s
 	return nil

@@ -175,19 +175,19 @@ func (s *Session) offer(m *wire.Message, who int) error {
 	if !o.ValidUntil.IsZero() && !s.clock.Before(o.ValidUntil) {
 		return RuleOfferTTL.Because("/body/valid_until", errLate)
 	}
-	if err := s.allowedByAll(func(c offer.Constraints) error { return c.Check(o, "/body") }); err != nil {
+	if err := s.allowedByAll(func(c offer.Constraints) error { return c.Check(s.space, o, "/body") }); err != nil {
 		return err
 	}
 	s.rounds++
 	s.offerIDs = append(slices.Clip(s.offerIDs), o.ID)
 	s.parties[who].offered(o, s.goal(who), s.space)
-	s.live = s.newLive(o, who)
+	s.live = s.newLive(o, m.From, who)
 	return nil
 }
 
 // newLive makes o the current offer.
-func (s *Session) newLive(o *offer.Offer, by int) *liveOffer {
-	l := &liveOffer{Offer: o, by: by, deadline: s.clock.Add(s.timing.OfferTTL)}
+func (s *Session) newLive(o *offer.Offer, from wire.AgentID, by int) *liveOffer {
+	l := &liveOffer{Offer: o, from: from, by: by, deadline: s.clock.Add(s.timing.OfferTTL)}
 	if !o.ValidUntil.IsZero() && o.ValidUntil.Before(l.deadline) {
 		l.deadline = o.ValidUntil
 	}
@@ -219,11 +219,11 @@ func (s *Session) resolve(m *wire.Message) error {
 	if err != nil {
 		return err
 	}
-	if err := s.allowedByAll(func(c offer.Constraints) error { return c.Check(o, "/body") }); err != nil {
+	if err := s.allowedByAll(func(c offer.Constraints) error { return c.Check(s.space, o, "/body") }); err != nil {
 		return err
 	}
 	s.resolved = true
-	s.live = s.newLive(o, noParty)
+	s.live = s.newLive(o, m.From, noParty)
 	s.live.mechanism = mechanism
 	return nil
 }
@@ -258,7 +258,7 @@ func (s *Session) consent(m *wire.Message, who int) error {
 	if err != nil {
 		return err
 	}
-	if err := s.allowedByAll(func(c offer.Constraints) error { return c.CheckDeal(deal, "/body") }); err != nil {
+	if err := s.allowedByAll(func(c offer.Constraints) error { return c.CheckDeal(s.space, deal, "/body") }); err != nil {
 		return err
 	}
 	if s.live.accepted != 0 && !deal.Value().Equal(s.live.deal.Value()) {
@@ -273,7 +273,7 @@ func (s *Session) consent(m *wire.Message, who int) error {
 // concluded returns the guard dealConcluded if it holds.
 func (s *Session) concluded() []protocol.Guard {
 	l := s.live
-	awaited := l.committed != 0 && l.by != noParty && !l.committed.has(l.by)
+	awaited := l.committed != 0 && l.by != noParty && !l.committed.has(l.by) && !s.options.Import
 	if !l.accepted.covers(s.others()) || awaited {
 		return nil
 	}
@@ -347,7 +347,7 @@ func (s *Session) constrain(m *wire.Message, who int) error {
 	}
 	s.parties[who].constraints = c
 	s.parties[who].constraintsDeclared++
-	if s.live != nil && (c.Check(s.live.Offer, "") != nil || c.CheckDeal(s.live.deal, "") != nil) {
+	if s.live != nil && (c.Check(s.space, s.live.Offer, "") != nil || c.CheckDeal(s.space, s.live.deal, "") != nil) {
 		s.live = nil
 	}
 	return nil

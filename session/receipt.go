@@ -27,7 +27,7 @@ func (t *Transcript) Receipt(now time.Time) (attest.Draft, error) {
 	}
 	end := s.end()
 	d := attest.Draft{
-		ID:      "att_" + s.tip.Hex(),
+		ID:      receiptID(s.tip),
 		Session: s.id,
 		Time:    end,
 		Outcome: attest.Outcome{
@@ -54,8 +54,18 @@ func (t *Transcript) Receipt(now time.Time) (attest.Draft, error) {
 			Behavior: s.parties[i].behavior(),
 		})
 	}
+	if s.former != (wire.Hash{}) {
+		reference, err := wire.Encode(wire.M{"type": "receipt", "id": receiptID(s.former), "relationship": "supersedes"})
+		if err != nil {
+			return attest.Draft{}, err
+		}
+		d.References = []wire.Value{reference}
+	}
 	return d, nil
 }
+
+// receiptID names the receipt of the end at a tip.
+func receiptID(tip wire.Hash) string { return "att_" + tip.Hex() }
 
 // outcome returns how the session ended, and false if it has not.
 func (s Session) outcome() (attest.Status, attest.Mechanism, bool) {
@@ -69,7 +79,7 @@ func (s Session) outcome() (attest.Status, attest.Mechanism, bool) {
 		return attest.StatusExpired, attest.MechanismNone, true
 	case Rejected, Dormant:
 		switch {
-		case s.breach != nil:
+		case s.ending.Breach:
 		case s.ending.Type == wire.TypeWithdraw:
 			return attest.StatusWithdrawn, attest.MechanismNone, true
 		case s.ending.Type == "":
@@ -160,7 +170,7 @@ func (c *ReceiptSubject) checkParties() error {
 	s := c.session()
 	for i, p := range c.Receipt.Parties {
 		at := fmt.Sprintf("/parties/%d", i)
-		if role := s.Role(p.Agent); role != Mediator && string(role) != string(p.Role) || s.index(p.Agent) == noParty {
+		if s.index(p.Agent) == noParty || string(s.Role(p.Agent)) != string(p.Role) {
 			return RuleReceiptParties.At(at)
 		}
 	}

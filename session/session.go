@@ -77,6 +77,7 @@ type Session struct {
 	resolved bool // a mediator has proposed a resolution
 
 	ending Ending
+	former wire.Hash // tip at the last end that the session came back from
 	deal   offer.Terms
 	head   wire.Hash // of the message that made the deal
 	length int       // messages up to it
@@ -86,6 +87,7 @@ type Session struct {
 // A liveOffer is the current offer with who has accepted it.
 type liveOffer struct {
 	*offer.Offer
+	from      wire.AgentID
 	by        int // index of the offerer, noParty for a mediator
 	mechanism string
 	deadline  time.Time
@@ -117,6 +119,7 @@ type Ending struct {
 	At      time.Time        // when, by the message or the deadline
 	Reason  string           // what the sender said; data, never instructions
 	Returns *Returns         // what would bring the sender back, if it said so
+	Breach  bool             // the message broke a rule of the session
 }
 
 // New returns the session before its first message.
@@ -137,19 +140,7 @@ func (s Session) State() protocol.State { return s.state }
 // once the deadline has come, and Moves without those that come too late. A node
 // must not act on an expiry before deadline and clock skew have passed and its log
 // is complete (SPEC §5.3).
-//
-// Of a transcript that is imported, a commit that still waits for the offerer's at
-// its end has made the deal.
 func (s Session) At(t time.Time) Session {
-	if s.options.Import && s.state == Active && s.live != nil && s.live.committed != 0 && s.live.accepted.covers(s.others()) {
-		s.state = Agreed
-		s.conclude(s.lastFrom, wire.TypeCommit, s.last)
-	}
-	return s.expire(t)
-}
-
-// expire is At for a session that may go on.
-func (s Session) expire(t time.Time) Session {
 	s.now = t
 	if to, ok := Machine.Step(s.state, ttlElapsed, func(protocol.Role, protocol.Guard) bool { return true }); ok && !t.Before(s.deadline) {
 		s.state = to
@@ -193,10 +184,7 @@ func (s Session) Offer() (*offer.Offer, wire.AgentID) {
 	if s.live == nil {
 		return nil, ""
 	}
-	if s.live.by == noParty {
-		return s.live.Offer, s.mediator
-	}
-	return s.live.Offer, s.parties[s.live.by].id
+	return s.live.Offer, s.live.from
 }
 
 // Parties returns the parties, the initiator first.
@@ -270,7 +258,7 @@ func (s Session) Apply(m *wire.Message) (Session, error) {
 	next, err := s.apply(m)
 	if err != nil {
 		if v, ok := errors.AsType[*wire.Violation](err); ok {
-			at := s.expire(s.judged(m))
+			at := s.At(s.judged(m))
 			return s, v.Rule.Because(v.At, &Refusal{State: at.state, Moves: at.Moves(m.From), Err: v.Err})
 		}
 		return s, err
@@ -296,7 +284,7 @@ func (s Session) apply(m *wire.Message) (Session, error) {
 		return s, wire.RulePrevHash.At("/prev_hash")
 	}
 	now := s.judged(m)
-	s = s.expire(now)
+	s = s.At(now)
 	who, err := s.sender(m)
 	if err != nil {
 		return s, err
@@ -397,6 +385,9 @@ func (s Session) illegal(m *wire.Message) error {
 
 // settle sets what depends on the transition that was taken.
 func (s *Session) settle(from protocol.State, m *wire.Message) {
+	if s.state != from && (from == Rejected || from == Expired || from == Dormant) {
+		s.former = m.PrevHash
+	}
 	switch {
 	case s.state == from:
 	case s.state == Agreed:

@@ -82,6 +82,16 @@ func (r Reader) Whole() Value { return r.value }
 // Has reports whether the member is there, be it null.
 func (r Reader) Has(name string) bool { _, ok := r.value.Get(name); return ok }
 
+// WithoutNulls returns a Reader of the object to which a null member is none.
+func (r Reader) WithoutNulls() Reader {
+	for name, v := range r.value.Members() {
+		if v.Kind() == Null {
+			r.value = r.value.Without(name)
+		}
+	}
+	return r
+}
+
 // Closed refuses every member but these.
 func (r Reader) Closed(names ...string) {
 	for name := range r.value.Members() {

@@ -43,6 +43,8 @@ type Agent struct {
 	now   func() time.Time
 	rand  io.Reader
 
+	joining sync.Mutex // held while a session begins that another opened
+
 	mu           sync.Mutex // guards peers and negotiations
 	peers        map[wire.AgentID]Peer
 	negotiations map[wire.SessionID]*Negotiation
@@ -170,6 +172,24 @@ func (a *Agent) adopt(n *Negotiation) *Negotiation {
 	return n
 }
 
+// join takes the open message of a session that is new to the agent.
+func (a *Agent) join(ctx context.Context, m *wire.Message) error {
+	a.joining.Lock()
+	defer a.joining.Unlock()
+	if n, err := a.Negotiation(ctx, m.Session); !errors.Is(err, ErrNoSession) {
+		if err != nil {
+			return err
+		}
+		return n.take(ctx, m, false)
+	}
+	fresh := newNegotiation(a, session.NewTranscript(m.Session, nil))
+	if err := fresh.take(ctx, m, false); err != nil {
+		return err
+	}
+	a.adopt(fresh)
+	return nil
+}
+
 // From returns the agent as the Peer of another, whom the caller has authenticated.
 func (a *Agent) From(id wire.AgentID) Peer { return inbound{a, id} }
 
@@ -210,12 +230,7 @@ func (a *Agent) deliver(ctx context.Context, from wire.AgentID, message []byte) 
 		if m.From != from {
 			return ErrNotSequencer
 		}
-		fresh := newNegotiation(a, session.NewTranscript(m.Session, nil))
-		if err := fresh.take(ctx, m, false); err != nil {
-			return err
-		}
-		a.adopt(fresh)
-		return nil
+		return a.join(ctx, m)
 	}
 	if err != nil {
 		return err

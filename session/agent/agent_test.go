@@ -56,13 +56,16 @@ type fixture struct {
 	clock  *clock
 	agents []*agent.Agent
 	stores []*transcript.Store
+	dirs   []string
 }
 
 func newFixture(tb testing.TB, names ...string) *fixture {
 	tb.Helper()
 	f := &fixture{clock: newClock()}
 	for _, name := range names {
-		store := openStore(tb, filepath.Join(tb.TempDir(), "t.db"))
+		dir := tb.TempDir()
+		store := openStore(tb, filepath.Join(dir, "t.db"))
+		f.dirs = append(f.dirs, dir)
 		f.stores = append(f.stores, store)
 		f.agents = append(f.agents, agent.New(key(tb, name), wire.DIDKeys{}, store, &agent.Options{Now: f.clock.Now}))
 	}

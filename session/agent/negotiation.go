@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/concordia-node/concordia/session"
 	"github.com/concordia-node/concordia/wire"
@@ -15,8 +16,12 @@ import (
 type Negotiation struct {
 	agent *Agent
 
-	// mu guards log, receipt and outboxes. A responder holds it while it waits for the
-	// sequencer's answer, the sequencer never while it waits for a responder.
+	// signing is held from the signature on a message until it exists, and while a
+	// receipt is signed: this agent says one thing at a time. Deliver never takes it,
+	// so whoever holds it may wait for a peer. It comes before mu.
+	signing sync.Mutex
+
+	// mu guards log, receipt and outboxes. Nobody waits for a peer with it.
 	mu       sync.Mutex
 	log      *session.Transcript
 	receipt  wire.Hash // chain head of the last receipt that this agent signed
@@ -90,35 +95,44 @@ func (n *Negotiation) send(ctx context.Context, t wire.MessageType, body wire.M,
 
 // move signs a message that fits the end of the log and makes it exist.
 func (n *Negotiation) move(ctx context.Context, sequencer wire.AgentID, t wire.MessageType, body wire.M, reasoning string, to []wire.AgentID) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	m, err := n.sign(t, body, reasoning, to)
-	if err != nil {
-		return err
-	}
-	if err := n.log.Try(m, m.Time); err != nil {
-		return err
-	}
-	if t == wire.TypeCommit && n.signed() {
-		return ErrReceiptSigned
-	}
-	if sequencer != n.agent.id {
-		peer, err := n.agent.peer(sequencer)
+	n.signing.Lock()
+	defer n.signing.Unlock()
+	if sequencer == n.agent.id {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		m, err := n.sign(t, body, reasoning, to)
 		if err != nil {
 			return err
 		}
-		if err := peer.Deliver(ctx, []byte(m.Value().Canonical())); err != nil {
-			return fmt.Errorf("sending %s: %w", t.Short(), err)
-		}
+		return n.append(context.WithoutCancel(ctx), m, m.Time)
 	}
-	// It exists, whatever becomes of the caller.
-	if err := n.agent.store.Append(context.WithoutCancel(ctx), m); err != nil {
+	n.mu.Lock()
+	m, err := n.sign(t, body, reasoning, to)
+	n.mu.Unlock()
+	if err != nil {
 		return err
 	}
-	return n.log.Admit(m, m.Time)
+	peer, err := n.agent.peer(sequencer)
+	if err != nil {
+		return err
+	}
+	if err := peer.Deliver(ctx, []byte(m.Value().Canonical())); err != nil {
+		return fmt.Errorf("sending %s: %w", t.Short(), err)
+	}
+	// It exists, whatever becomes of the caller, and may have come back already.
+	return n.take(context.WithoutCancel(ctx), m, false)
 }
 
-// sign makes the message. Its time is now, but never before the session clock.
+// append makes a message exist that the log allows at now. The caller holds mu.
+func (n *Negotiation) append(ctx context.Context, m *wire.Message, now time.Time) error {
+	if err := n.agent.store.Append(ctx, m); err != nil {
+		return err
+	}
+	return n.log.Replay(m, now)
+}
+
+// sign makes a message that the rules allow. Its time is now, but never before the
+// session clock. The caller holds mu.
 func (n *Negotiation) sign(t wire.MessageType, body wire.M, reasoning string, to []wire.AgentID) (*wire.Message, error) {
 	s := n.log.Session()
 	now := n.agent.now()
@@ -136,10 +150,20 @@ func (n *Negotiation) sign(t wire.MessageType, body wire.M, reasoning string, to
 	if err != nil {
 		return nil, err
 	}
-	return wire.Sign(wire.Envelope{
+	m, err := wire.Sign(wire.Envelope{
 		Type: t, ID: id, Session: s.ID(), Time: now, From: n.agent.id, To: to,
 		PrevHash: n.log.Tip(), Body: encoded, Reasoning: reasoning,
 	}, n.agent.key)
+	if err != nil {
+		return nil, err
+	}
+	if err := n.log.Try(m, m.Time); err != nil {
+		return nil, err
+	}
+	if t == wire.TypeCommit && n.signed() {
+		return nil, ErrReceiptSigned
+	}
+	return m, nil
 }
 
 // ErrReceiptSigned reports a commit that comes after this agent has signed the
@@ -157,24 +181,21 @@ func (n *Negotiation) signed() bool {
 func (n *Negotiation) take(ctx context.Context, m *wire.Message, sequencing bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	now := n.agent.now()
-	try, adopt := n.log.TryReplay, n.log.Replay
+	try := n.log.TryReplay
 	if sequencing {
-		try, adopt = n.log.Try, n.log.Admit
+		try = n.log.Try
 	}
 	if have, err := n.agent.store.Has(m); have || err != nil {
 		return err
 	}
+	now := n.agent.now()
 	if err := try(m, now); err != nil {
 		return err
 	}
 	if sequencing && m.Type == wire.TypeCommit && n.signed() {
 		return ErrReceiptSigned
 	}
-	if err := n.agent.store.Append(ctx, m); err != nil {
-		return err
-	}
-	return adopt(m, now)
+	return n.append(ctx, m, now)
 }
 
 // An Undelivered error reports that a message exists and a peer does not have it
@@ -199,7 +220,7 @@ func (n *Negotiation) Resend(ctx context.Context) error {
 }
 
 // spread hands the parties, in order, the messages they lack: all but this one
-// and the author of what is spread, who has it and may be waiting for an answer.
+// and the author of what is spread, who has it.
 func (n *Negotiation) spread(ctx context.Context, author wire.AgentID) error {
 	var faults []error
 	for _, id := range n.Session().Parties() {

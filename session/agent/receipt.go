@@ -15,8 +15,7 @@ import (
 var ErrOtherReceipt = errors.New("not the receipt of this transcript")
 
 // draft derives the unsigned receipt of the session. That a session has expired is
-// certain only when the deadline and the clock skew have passed (SPEC §5.3). A
-// receipt that was countersigned before, of an earlier end, is superseded.
+// certain only when the deadline and the clock skew have passed (SPEC §5.3).
 func (n *Negotiation) draft(now time.Time) (wire.Value, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -24,39 +23,33 @@ func (n *Negotiation) draft(now time.Time) (wire.Value, error) {
 	if err != nil {
 		return wire.Value{}, err
 	}
-	earlier, err := n.agent.store.Receipts(d.Session)
-	if err != nil {
-		return wire.Value{}, err
-	}
-	var last *attest.Attestation
-	for _, v := range earlier {
-		a, err := attest.ReadAttestation(v)
-		if err != nil {
-			return wire.Value{}, fmt.Errorf("reading a receipt from the store: %w", err)
-		}
-		if a.ChainHead != d.ChainHead && (last == nil || a.MessageCount > last.MessageCount) {
-			last = a
-		}
-	}
-	if last != nil {
-		reference, err := wire.Encode(wire.M{"type": "receipt", "id": last.ID, "relationship": "supersedes"})
-		if err != nil {
-			return wire.Value{}, err
-		}
-		d.References = []wire.Value{reference}
-	}
 	return d.Value()
 }
 
-// countersign adds the agent's signatures and remembers that it did.
-func (n *Negotiation) countersign(receipt wire.Value) (wire.Value, error) {
+// countersign adds the agent's signatures to the receipt of its own transcript. It
+// remembers that it did, even beyond a restart: what it has signed before the
+// others it keeps.
+func (n *Negotiation) countersign(ctx context.Context, receipt wire.Value) (wire.Value, error) {
+	n.signing.Lock()
+	defer n.signing.Unlock()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	signed, err := attest.Countersign(receipt, n.agent.id, n.agent.key)
-	if err == nil {
+	if head, _ := receipt.Get("chain_head"); head.Text() != n.log.Tip().String() {
+		return wire.Value{}, ErrOtherReceipt // a move came between
+	}
+	if n.receipt != n.log.Tip() {
+		own, err := attest.Countersign(unsigned(receipt), n.agent.id, n.agent.key)
+		if err != nil {
+			return wire.Value{}, err
+		}
+		r := wire.Read(receipt, "", attest.RuleShape)
+		id, name := n.log.Session().ID(), r.Text("attestation_id")
+		if err := n.agent.store.PutReceipt(ctx, id, name, own); err != nil {
+			return wire.Value{}, err
+		}
 		n.receipt = n.log.Tip()
 	}
-	return signed, err
+	return attest.Countersign(receipt, n.agent.id, n.agent.key)
 }
 
 // Receipt returns the receipt of a concluded session, countersigned by every
@@ -66,7 +59,7 @@ func (n *Negotiation) Receipt(ctx context.Context) (wire.Value, error) {
 	if err != nil {
 		return wire.Value{}, err
 	}
-	if receipt, err = n.countersign(receipt); err != nil {
+	if receipt, err = n.countersign(ctx, receipt); err != nil {
 		return wire.Value{}, err
 	}
 	// Twice, so that with more than two parties everyone sees all signatures.
@@ -129,7 +122,7 @@ func (a *Agent) countersign(ctx context.Context, receipt []byte) ([]byte, error)
 	if !unsigned(v).Equal(unsigned(own)) {
 		return nil, ErrOtherReceipt
 	}
-	if v, err = n.countersign(v); err != nil {
+	if v, err = n.countersign(ctx, v); err != nil {
 		return nil, err
 	}
 	for _, id := range n.Session().Parties() {
