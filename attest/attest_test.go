@@ -359,6 +359,26 @@ func TestLegacyVersions(t *testing.T) {
 			}
 		}
 	}
+
+	// No signatures at all are none that a version must not have.
+	for _, test := range []struct {
+		version, signatures, want string
+	}{
+		{"0.1.0", `{}`, "<nil>"},
+		{"0.1.0", `{"notary": "x"}`, "outcome-binding at /countersignatures/seller"},
+		{"0.2.0", `{}`, "outcome-binding at /countersignatures/seller"},
+	} {
+		v := edit(t, unsigned(t), `"`+test.version+`"`, "concordia_attestation")
+		v = sign(t, v.Without("chain_head").Without("message_count").Without("validity_temporal"))
+		v = v.With("countersignatures", parse(t, test.signatures))
+		_, report := attest.VerifyAttestation(v, keys(t), judged, nil)
+		if got := broke(report.Err()); got != test.want {
+			t.Errorf("%s with countersignatures %s: got %s, want %s", test.version, test.signatures, got, test.want)
+		}
+		if _, report = attest.VerifyAttestation(v, keys(t), judged, nil, bound); report.Outcome() == wire.Passed {
+			t.Errorf("%s with countersignatures %s: outcome credited", test.version, test.signatures)
+		}
+	}
 }
 
 // SPEC §9.7: each bound at the edge and one second beyond.

@@ -114,9 +114,12 @@ func later(err error, unknown *error) error {
 }
 
 // legacy is what is said of a check that an old version has nothing for. Then it
-// must not have it: an attestation does not get old by writing so.
+// must not have it: an attestation does not get old by writing so. An empty object
+// is nothing: it credits nobody.
 func (s *AttestationSubject) legacy(minor int, member string) error {
-	if _, has := s.Attestation.value.Get(member); has || s.Attestation.version.since(minor) {
+	v, has := s.Attestation.value.Get(member)
+	empty := v.Kind() == wire.Object && v.Len() == 0
+	if has && !empty || s.Attestation.version.since(minor) {
 		return nil
 	}
 	return &wire.Unchecked{Why: "version " + s.Attestation.Version + " has no " + member, Moot: true}

@@ -15,7 +15,7 @@ var unclear = wire.Report{wire.Find("context", false, &wire.Unchecked{Why: "the 
 func judgeAttestation(s Subject) wire.Report {
 	var more []wire.Check[*attest.AttestationSubject]
 	required, ok := s.Context.Get("require")
-	if ok && required.Kind() != wire.Array {
+	if ok && required.Kind() != wire.Array && required.Kind() != wire.Null {
 		return unclear
 	}
 	for _, name := range required.Elems() {

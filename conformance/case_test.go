@@ -105,3 +105,26 @@ func TestVerdictIgnoresExpectation(t *testing.T) {
 		}
 	}
 }
+
+// A context member that is null is one that is not there.
+func TestRequire(t *testing.T) {
+	for _, test := range []struct {
+		context string
+		clear   bool
+	}{
+		{`{}`, true},
+		{`{"require": null}`, true},
+		{`{"require": ["outcome_bound"]}`, true},
+		{`{"require": ["a_miracle"]}`, false},
+		{`{"require": "outcome_bound"}`, false},
+	} {
+		c, err := conformance.ReadCase([]byte(`{"id":"x","kind":"attestation","public_keys":{},"now":"2026-09-14T09:00:00Z","input":{},"context":` + test.context + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := c.Judge()
+		if err != nil || (report[0].Check != "context") != test.clear {
+			t.Errorf("context %s: %v, %v", test.context, report, err)
+		}
+	}
+}

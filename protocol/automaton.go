@@ -17,19 +17,19 @@ type (
 // A Transition is one edge. Of several edges with one state and label, the first
 // whose role and guard hold is taken.
 type Transition struct {
-	From State
-	On   Label
-	By   Role
-	If   Guard
-	To   State
+	From State `json:"from"`
+	On   Label `json:"on"`
+	By   Role  `json:"by"`
+	If   Guard `json:"if,omitempty"`
+	To   State `json:"to"`
 }
 
 // An Automaton is a protocol with a finite number of states.
 type Automaton struct {
-	Name        string
-	Initial     State
-	States      []State // the initial state, then in reading order
-	Transitions []Transition
+	Name        string       `json:"name"`
+	Initial     State        `json:"initial"`
+	States      []State      `json:"states"` // the initial state, then in reading order
+	Transitions []Transition `json:"transitions"`
 }
 
 // Step returns the state that follows from. The caller says whether a role and a
@@ -52,18 +52,6 @@ func (a *Automaton) Allows(from State, on Label, by Role) bool {
 		}
 	}
 	return false
-}
-
-// Labels returns the events that the role may cause in the state, in the order of
-// the transitions.
-func (a *Automaton) Labels(from State, by Role) []Label {
-	var labels []Label
-	for _, t := range a.Transitions {
-		if t.From == from && t.By == by && !slices.Contains(labels, t.On) {
-			labels = append(labels, t.On)
-		}
-	}
-	return labels
 }
 
 // Validate reports what is wrong with the automaton as it is written: unknown or

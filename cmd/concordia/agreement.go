@@ -70,7 +70,7 @@ func (a *app) agreementShowCommand() *cobra.Command {
 		Long: `show verifies a transcript, or a session in an agent's database, and prints the
 agreement: its terms, its hash, and when it is void if not settled.`,
 		Example: `  concordia agreement show transcript.json --keys keys.json`,
-		Args:    cobra.ExactArgs(1),
+		Args:    takes,
 		RunE: func(_ *cobra.Command, args []string) error {
 			agreement, err := a.agreement(args[0], from)
 			if err != nil {
@@ -119,7 +119,7 @@ for x402. What a protocol needs beyond price and terms stands in the settlement
 member of open.`,
 		Example: `  concordia agreement export transcript.json
   concordia agreement export --as acp transcript.json`,
-		Args: cobra.ExactArgs(1),
+		Args: takes,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if !slices.Contains(session.Formats(), session.Format(as)) {
 				return usageError("--as: %v", session.ErrFormat)

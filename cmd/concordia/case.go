@@ -177,14 +177,15 @@ func caseFiles(args []string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if info.IsDir() {
-			arg = filepath.Join(arg, "index.json")
+		var listed []string
+		switch {
+		case info.IsDir():
+			listed, err = caseDir(arg)
+		case filepath.Base(arg) == "index.json":
+			listed, err = readIndex(arg)
+		default:
+			listed = []string{arg}
 		}
-		if filepath.Base(arg) != "index.json" {
-			files = append(files, arg)
-			continue
-		}
-		listed, err := readIndex(arg)
 		if err != nil {
 			return nil, err
 		}
@@ -192,6 +193,29 @@ func caseFiles(args []string) ([]string, error) {
 	}
 	slices.Sort(files)
 	return slices.Compact(files), nil
+}
+
+// caseDir returns the files that the directory's index lists; if it has none, every
+// JSON file in the directory.
+func caseDir(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, entry := range entries {
+		path := filepath.Join(dir, entry.Name())
+		if entry.Name() == "index.json" {
+			return readIndex(path)
+		}
+		if filepath.Ext(path) == ".json" && !entry.IsDir() {
+			files = append(files, path)
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("reading %s: it holds no .json file", dir)
+	}
+	return files, nil
 }
 
 // readIndex returns the files that an index lists: {"files": [{"file": …}]}.

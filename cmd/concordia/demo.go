@@ -26,7 +26,7 @@ receipt, and everything is verified again from the files; then one byte is chang
 to show what happens. It needs no network and leaves the files for you to look at.`,
 		Example: `  concordia demo
   concordia demo --dir camera-deal`,
-		Args: cobra.NoArgs,
+		Args: takes,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir == "" {
 				made, err := os.MkdirTemp("", "concordia-demo-")

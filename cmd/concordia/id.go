@@ -53,7 +53,7 @@ With --passphrase-file the key is sealed (argon2id, XChaCha20-Poly1305) with the
 first line of that file.`,
 		Example: `  concordia id new seller.key
   concordia id new seller.key --passphrase-file passphrase.txt`,
-		Args: cobra.ExactArgs(1),
+		Args: takes,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if cmdAgent := wire.AgentID(agent); agent != "" {
 				if err := wire.CheckID(cmdAgent); err != nil {
@@ -90,7 +90,7 @@ func (a *app) idShowCommand() *cobra.Command {
 		Use:     "show FILE",
 		Short:   "Show the agent id and public key in FILE, never the private key",
 		Example: "  concordia id show seller.key",
-		Args:    cobra.ExactArgs(1),
+		Args:    takes,
 		RunE: func(_ *cobra.Command, args []string) error {
 			agent, key, err := keyfile.Public(args[0])
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,7 +65,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(stderr)
-	err := root.Execute()
+	cmd, err := root.ExecuteC()
 	if err == nil {
 		err = out.err
 	}
@@ -83,7 +84,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "What is left of it: concordia session salvage %s NEW\n", damaged.Path)
 	}
 	if code == exitUsage {
-		fmt.Fprintln(stderr, "Run it with --help to see how it is used.")
+		fmt.Fprintf(stderr, "See %s --help.\n", cmd.CommandPath())
 	}
 	return code
 }
@@ -133,6 +134,26 @@ be tried, 4 nothing failed but a required check could not be made.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	usageErrors(root)
 	return root
+}
+
+// takes checks that a command was given the arguments that its usage line names,
+// the last of them once or more if dots follow it.
+func takes(cmd *cobra.Command, args []string) error {
+	names := strings.Fields(cmd.Use)[1:]
+	fits := len(args) == len(names)
+	want := strings.Join(names, " and ")
+	switch name, many := strings.CutSuffix(want, "..."); {
+	case many:
+		fits, want = len(args) >= len(names), "one or more "+name
+	case len(names) == 0:
+		want = "no argument"
+	case len(names) == 1:
+		want = "one " + want
+	}
+	if fits {
+		return nil
+	}
+	return usageError("%s takes %s, not %d", strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" "), want, len(args))
 }
 
 // usageErrors gives every complaint about flags and arguments its exit code.

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/spf13/cobra"
 
-	"github.com/concordia-node/concordia/protocol"
+	"github.com/concordia-node/concordia/attest"
 	"github.com/concordia-node/concordia/session"
 	"github.com/concordia-node/concordia/session/transcript"
 	"github.com/concordia-node/concordia/wire"
@@ -20,8 +22,8 @@ import (
 func (a *app) sessionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "session",
-		Short:   "Look at sessions",
-		Example: "  concordia session show transcript.json",
+		Short:   "Show sessions, and salvage them from a damaged database",
+		Example: "  concordia session show transcript.json\n  concordia session salvage damaged.db new.db",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -40,11 +42,11 @@ func (a *app) sessionShowCommand() *cobra.Command {
 receipt, or the database in which an agent keeps its transcripts. Of a database
 with several sessions, --session chooses one.
 
-It verifies as it reads and stops at the first message that does not stand;
-concordia verify tells more.`,
+It shows the messages that stand, and after them the evidence of a breach if there
+is any. concordia verify tells more, also of the receipt.`,
 		Example: `  concordia session show transcript.json
   concordia session show seller/transcripts.db --session ses_4a1b…`,
-		Args: cobra.ExactArgs(1),
+		Args: takes,
 		RunE: func(_ *cobra.Command, args []string) error {
 			keys, err := readKeys(keyFiles)
 			if err != nil {
@@ -72,7 +74,7 @@ func (a *app) sessionSalvageCommand() *cobra.Command {
 links the messages by their hashes, and writes what it can verify into a new
 database. What is missing can be asked of the other parties.`,
 		Example: `  concordia session salvage seller/transcripts.db seller/salvaged.db`,
-		Args:    cobra.ExactArgs(2),
+		Args:    takes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			keys, err := readKeys(keyFiles)
 			if err != nil {
@@ -88,7 +90,9 @@ database. What is missing can be asked of the other parties.`,
 			if err != nil {
 				return err
 			}
-			s, err := transcript.Salvage(cmd.Context(), args[0], into, keys)
+			s, err := transcript.Salvage(cmd.Context(), args[0], into, keys, func(receipt wire.Value) error {
+				return verifyOldReceipt(receipt, keys, a.now())
+			})
 			if err = errors.Join(err, into.Close()); err != nil {
 				return err
 			}
@@ -96,8 +100,8 @@ database. What is missing can be asked of the other parties.`,
 				return &exitError{exitRejected, errors.Join(
 					fmt.Errorf("nothing in %s verifies: agents whose id is no did:key need --keys", args[0]), os.Remove(args[1]))}
 			}
-			a.out.printf("salvaged %d messages of %d sessions, and %d receipts; %d messages lack their predecessors\n",
-				s.Messages, s.Sessions, s.Receipts, s.Orphans)
+			a.out.printf("salvaged %d messages of %d sessions, and %d receipts\n", s.Messages, s.Sessions, s.Receipts)
+			a.out.printf("left out %d messages that lack their predecessors, and %d receipts that do not verify or lack their session\n", s.Orphans, s.Dropped)
 			return a.out.value(s)
 		},
 	}
@@ -105,9 +109,18 @@ database. What is missing can be asked of the other parties.`,
 	return cmd
 }
 
+// verifyOldReceipt verifies a receipt however old it is: time takes nothing from
+// what was signed.
+func verifyOldReceipt(receipt wire.Value, keys wire.Keys, now time.Time) error {
+	_, report := attest.VerifyAttestation(receipt, keys, now, nil)
+	return slices.DeleteFunc(report, func(f wire.Finding) bool {
+		return f.Check == "validity" || f.Check == "freshness"
+	}).Err()
+}
+
 // importFlag adds the flag for transcripts of the reference implementation.
 func importFlag(cmd *cobra.Command, imported *bool) {
-	cmd.Flags().BoolVar(imported, "import", false, "a commit at the end makes the deal, as in the reference implementation")
+	cmd.Flags().BoolVar(imported, "import", false, "one commit makes the deal, as in the reference implementation")
 }
 
 // readTranscript reads a transcript file, or one session of a transcript store.
@@ -174,7 +187,8 @@ func readStore(path string, id wire.SessionID) (doc session.Document, err error)
 	return exportSession(store, id)
 }
 
-// exportSession reads a session and its latest receipt out of a store.
+// exportSession reads a session and its latest receipt out of a store. A receipt
+// that some party has not signed yet is none.
 func exportSession(store *transcript.Store, id wire.SessionID) (doc session.Document, err error) {
 	head, err := store.Head(id)
 	if err != nil {
@@ -191,11 +205,24 @@ func exportSession(store *transcript.Store, id wire.SessionID) (doc session.Docu
 		return doc, err
 	}
 	for _, r := range receipts {
-		if at, _ := r.Get("chain_head"); at.Text() == head.Tip.String() {
+		if at, _ := r.Get("chain_head"); at.Text() == head.Tip.String() && signedByAll(r) {
 			doc.Receipt = r
 		}
 	}
 	return doc, nil
+}
+
+// signedByAll reports whether each party of a receipt has an entry among its
+// countersignatures; whether that verifies is for Check to say.
+func signedByAll(receipt wire.Value) bool {
+	parties, _ := receipt.Get("parties")
+	for _, p := range parties.Elems() {
+		id, _ := p.Get("agent_id")
+		if _, ok := receipt.At("countersignatures", id.Text()); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // A move is one message as it is shown.
@@ -204,28 +231,44 @@ type move struct {
 	Time  string           `json:"time"`
 	From  wire.AgentID     `json:"from"`
 	Type  wire.MessageType `json:"type"`
-	State protocol.State   `json:"state"`
 	Body  wire.Value       `json:"body"`
 	Says  string           `json:"reasoning,omitempty"`
 }
 
+func moveOf(index int, e wire.Envelope) move {
+	return move{index, wire.FormatTime(e.Time), e.From, e.Type, e.Body, e.Reasoning}
+}
+
+// A breach is a session.Breach for programs.
+type breach struct {
+	By      wire.AgentID `json:"by"`
+	Section string       `json:"section"`
+	Rule    string       `json:"rule"`
+	Move    move         `json:"move"`
+}
+
+func breachOf(s session.Session) *breach {
+	b := s.Breach()
+	if b == nil {
+		return nil
+	}
+	return &breach{b.By, b.Rule.Section, b.Rule.Name, moveOf(s.Len(), b.Message.Envelope)}
+}
+
 func (a *app) showSession(doc session.Document, keys wire.Keys, imported bool) error {
 	now := a.now()
-	log := session.NewTranscript(doc.SessionID(), &session.Options{Import: imported})
-	var moves []move
-	var fault error
-	for i, v := range doc.Messages {
-		m, err := verifyOne(v, keys)
-		if err == nil {
-			err = log.Replay(m, now)
-		}
+	doc.Receipt = wire.Value{} // not shown
+	t, report := doc.Check(doc.SessionID(), keys, now, &session.Options{Import: imported}, parallel)
+	s := t.Session().At(now)
+	moves := make([]move, s.Len())
+	for i := range moves {
+		m, err := wire.ReadMessage(doc.Messages[i])
 		if err != nil {
-			fault = &session.MessageError{Index: i, Err: err}
-			break
+			return err // Check has read it
 		}
-		moves = append(moves, move{i, wire.FormatTime(m.Time), m.From, m.Type, log.Session().State(), m.Body, m.Reasoning})
+		moves[i] = moveOf(i, m.Envelope)
 	}
-	s := log.Session().At(now)
+	broken, fault := breachOf(s), report.Err()
 	a.out.printf("%s  %s\n", a.out.paint(bold, "session "+printable(string(doc.SessionID()))), s.State())
 	for _, id := range s.Parties() {
 		a.out.printf("  %-10s %s\n", s.Role(id), printable(string(id)))
@@ -233,26 +276,21 @@ func (a *app) showSession(doc session.Document, keys wire.Keys, imported bool) e
 	for _, m := range moves {
 		a.printMove(s, m)
 	}
+	if broken != nil {
+		a.printMove(s, broken.Move)
+		a.out.printf("%s by %s, of %s (SPEC §%s)\n", a.out.paint(red, "breach"), printable(string(broken.By)), broken.Rule, broken.Section)
+	}
 	a.printDeal(s)
 	if err := a.out.value(map[string]any{
 		"session": doc.SessionID(), "state": s.State(), "parties": s.Parties(), "rounds": s.Rounds(),
-		"moves": moves, "deal": dealValue(s), "problem": problemOf(fault),
+		"moves": moves, "breach": broken, "deal": dealValue(s), "problem": problemOf(fault),
 	}); err != nil {
 		return err
 	}
 	if fault != nil {
 		a.out.printf("%s %v\n", a.out.paint(red, "stopped:"), fault)
-		return &exitError{code: exitRejected}
 	}
-	return nil
-}
-
-func verifyOne(v wire.Value, keys wire.Keys) (*wire.Message, error) {
-	u, err := wire.ReadMessage(v)
-	if err != nil {
-		return nil, err
-	}
-	return u.Verify(keys)
+	return exit(report.Outcome())
 }
 
 // printMove prints a line for a message and one for its reasoning.

@@ -15,8 +15,11 @@ func (a *app) specCommand() *cobra.Command {
 with --dot a graph of it for Graphviz.`,
 		Example: `  concordia spec
   concordia spec --dot | dot -Tsvg > session.svg`,
-		Args: cobra.NoArgs,
+		Args: takes,
 		RunE: func(*cobra.Command, []string) error {
+			if a.out.json && dot {
+				return usageError("--json and --dot are two formats: choose one")
+			}
 			if a.out.json {
 				return a.out.value(session.Machine)
 			}

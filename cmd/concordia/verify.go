@@ -28,13 +28,14 @@ receipt, a single message, or messages one a line. Agents whose id is a did:key 
 others --keys gives them, a JSON object of agent id and base64url public key.
 
 With --case each file holds an artifact together with the keys, the time and the
-verdict to expect. A directory, or an index.json with a list of files, stands for
-the cases in it. Kinds of artifact that this version does not judge are counted.
-Arguable cases are shown and never decide the exit code.`,
+verdict to expect. An index.json with a list of files stands for those, a directory
+for what its index.json lists or else for every .json file in it. Kinds of artifact
+that this version does not judge are counted. Arguable cases are shown and never
+decide the exit code.`,
 		Example: `  concordia verify transcript.json
   concordia verify receipt.json --keys keys.json --at 2026-09-14T09:03:17Z
   concordia verify --case cases/index.json`,
-		Args: cobra.MinimumNArgs(1),
+		Args: takes,
 		RunE: func(_ *cobra.Command, args []string) error {
 			now := a.now()
 			if at != "" {
@@ -45,8 +46,8 @@ Arguable cases are shown and never decide the exit code.`,
 				now = t
 			}
 			if cases {
-				if len(keyFiles) > 0 || at != "" {
-					return usageError("a case brings its own keys and time: leave out --keys and --at")
+				if len(keyFiles) > 0 || at != "" || imported {
+					return usageError("a case brings its own keys, time and rules: leave out --keys, --at and --import")
 				}
 				return a.verifyCases(args, verbose)
 			}
@@ -160,7 +161,10 @@ func verifyValue(v wire.Value, keys wire.Keys, now time.Time, imported bool) ver
 		_, r.report = attest.VerifyAttestation(v, keys, now, nil, attest.OutcomeBound())
 	case isMessage:
 		r.Kind = "message"
-		_, err := verifyOne(v, keys)
+		u, err := wire.ReadMessage(v)
+		if err == nil {
+			_, err = u.Verify(keys)
+		}
 		r.report = wire.Report{wire.Find("message", false, err)}
 	default:
 		r.Kind = "transcript"

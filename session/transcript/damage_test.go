@@ -71,7 +71,7 @@ func TestDamage(t *testing.T) {
 		}
 		_, _ = readAll(path)
 		into := open(t, storePath(t))
-		s, err := transcript.Salvage(t.Context(), path, into, keys)
+		s, err := transcript.Salvage(t.Context(), path, into, keys, accept)
 		if err != nil || s.Messages < atLeast {
 			t.Errorf("%s: salvaged %+v: %v", what, s, err)
 		}

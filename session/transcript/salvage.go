@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -18,30 +19,37 @@ type Salvaged struct {
 	Messages int `json:"messages"`
 	Orphans  int `json:"orphans"` // messages found whose predecessors are lost
 	Receipts int `json:"receipts"`
+	Dropped  int `json:"receipts_dropped"` // no copy found verifies, or the session is lost
 }
 
 // Salvage reads what is left in a damaged store file into an empty one. It does
 // not trust the file's structure: it looks for messages and receipts in its bytes,
 // verifies the messages under keys, and links them by their hashes from the first
-// message of each session on. What it writes is what a store would have accepted;
-// what is missing can be asked of the other parties.
-func Salvage(ctx context.Context, damaged string, into *Store, keys wire.Keys) (Salvaged, error) {
+// message of each session on. Of the receipts that name such a session it writes
+// those that verify accepts: anything that looks like one may have stood in a
+// message. What is missing can be asked of the other parties.
+func Salvage(ctx context.Context, damaged string, into *Store, keys wire.Keys, verify func(receipt wire.Value) error) (Salvaged, error) {
 	var s Salvaged
 	data, err := os.ReadFile(damaged)
 	if err != nil {
 		return s, fmt.Errorf("salvaging: %w", err)
 	}
 	next := make(map[wire.SessionID]map[wire.Hash]*wire.Message) // by prev_hash
-	receipts := make(map[wire.SessionID][]wire.Value)
+	receipts := make(map[wire.SessionID]map[string][]wire.Value) // by id: a store may hold earlier copies
 	seen := make(map[wire.Hash]bool)
 	for v := range objects(data) {
 		if seen[v.Hash()] {
 			continue
 		}
 		seen[v.Hash()] = true
-		if _, isReceipt := v.Get("concordia_attestation"); isReceipt {
-			id, _ := v.Get("session_id")
-			receipts[wire.SessionID(id.Text())] = append(receipts[wire.SessionID(id.Text())], v)
+		if _, isMessage := v.Get("concordia"); !isMessage {
+			session, _ := v.Get("session_id")
+			att, _ := v.Get("attestation_id")
+			id := wire.SessionID(session.Text())
+			if receipts[id] == nil {
+				receipts[id] = make(map[string][]wire.Value)
+			}
+			receipts[id][att.Text()] = append(receipts[id][att.Text()], v)
 			continue
 		}
 		u, err := wire.ReadMessage(v)
@@ -73,14 +81,21 @@ func Salvage(ctx context.Context, damaged string, into *Store, keys wire.Keys) (
 			continue
 		}
 		s.Sessions++
-		for _, receipt := range receipts[id] {
-			att, _ := receipt.Get("attestation_id")
-			if err := into.PutReceipt(ctx, id, att.Text(), receipt); err != nil {
+		for att, copies := range receipts[id] {
+			i := slices.IndexFunc(copies, func(receipt wire.Value) bool { return verify(receipt) == nil })
+			if i < 0 {
+				continue
+			}
+			if err := into.PutReceipt(ctx, id, att, copies[i]); err != nil {
 				return s, fmt.Errorf("salvaging session %q: %w", id, err)
 			}
 			s.Receipts++
 		}
 	}
+	for _, found := range receipts {
+		s.Dropped += len(found)
+	}
+	s.Dropped -= s.Receipts
 	return s, nil
 }
 
