@@ -154,7 +154,7 @@ func TestNoMachinePathsFaults(t *testing.T) {
 		{
 			name: "no paths of a machine",
 			src: map[string]string{
-				"a.txt": "https://example.org/home/index.html docs/work/plan.md ~/home/x /root /etc/ssl ./work/x",
+				"a.txt": "https://example.org" + slash + "home/index.html docs" + slash + "work/plan.md ~" + slash + "home/x " + slash + "root /etc/ssl ." + slash + "work/x",
 				"b.bin": "\x00 " + slash + "home/ann/x",
 			},
 		},
