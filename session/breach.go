@@ -32,8 +32,9 @@ func (s Session) Breach() *Breach { return s.breach }
 
 // Breach records that the log goes on with m, which breaks a rule of the session.
 // The messages before it stand. A session that had not ended is REJECTED, by the
-// sender of m; one that had keeps its outcome. Nothing can follow. Receipts cover the messages that stand. An
-// error says that m is no breach; nothing has changed then. (SPEC §5.2)
+// sender of m; one that had keeps its outcome. Nothing can follow. Receipts cover
+// the messages that stand. An error says that m is no breach; nothing has changed
+// then. (SPEC §5.2)
 func (t *Transcript) Breach(m *wire.Message, now time.Time) error {
 	if t.session.breach != nil {
 		return errTwoBreach
