@@ -11,6 +11,15 @@ import (
 	"github.com/concordia-node/concordia/wire"
 )
 
+// verifyAttestation verifies under a policy of which nil is the default.
+func verifyAttestation(v wire.Value, keys wire.Keys, now time.Time, p *attest.Policy, more ...wire.Check[*attest.AttestationSubject]) (*attest.Attestation, wire.Report) {
+	f := attest.Verifier{Keys: keys, Now: now}
+	if p != nil {
+		f.Policy = *p
+	}
+	return f.VerifyAttestation(v, more...)
+}
+
 var (
 	issued = time.Date(2026, 9, 14, 9, 0, 0, 0, time.UTC)
 	judged = issued.Add(time.Hour)
@@ -104,7 +113,7 @@ func broke(err error) string {
 }
 
 func TestVerify(t *testing.T) {
-	a, report := attest.VerifyAttestation(sign(t, unsigned(t)), keys(t), judged, nil)
+	a, report := verifyAttestation(sign(t, unsigned(t)), keys(t), judged, nil)
 	if err := report.Err(); err != nil || report.Outcome() != wire.Passed {
 		t.Fatalf("a good attestation: %v", err)
 	}
@@ -200,7 +209,7 @@ func TestShape(t *testing.T) {
 		{`{}`, "fulfillment", "attestation at /fulfillment/status"},
 	} {
 		v := edit(t, unsigned(t), test.text, strings.Split(test.path, "/")...)
-		_, report := attest.VerifyAttestation(sign(t, v), keys(t), judged, nil)
+		_, report := verifyAttestation(sign(t, v), keys(t), judged, nil)
 		if got := broke(report.Err()); report.Err() != nil && got != test.want || report.Err() == nil && test.want != "" {
 			t.Errorf("%s = %.60s: got %s, want %q", test.path, test.text, got, test.want)
 		}
@@ -209,11 +218,11 @@ func TestShape(t *testing.T) {
 
 func TestParties(t *testing.T) {
 	one := parse(t, `[`+mustAt(t, unsigned(t), "parties", "0").Canonical()+`]`)
-	if _, report := attest.VerifyAttestation(unsigned(t).With("parties", one), keys(t), judged, nil); broke(report.Err()) != "attestation-parties at /parties" {
+	if _, report := verifyAttestation(unsigned(t).With("parties", one), keys(t), judged, nil); broke(report.Err()) != "attestation-parties at /parties" {
 		t.Errorf("one party: %v", report.Err())
 	}
 	twice := edit(t, unsigned(t), `"seller"`, "parties", "1", "agent_id")
-	if _, report := attest.VerifyAttestation(twice, keys(t), judged, nil); broke(report.Err()) != "attestation-parties at /parties/1/agent_id" {
+	if _, report := verifyAttestation(twice, keys(t), judged, nil); broke(report.Err()) != "attestation-parties at /parties/1/agent_id" {
 		t.Errorf("one agent twice: %v", report.Err())
 	}
 }
@@ -253,16 +262,16 @@ func TestSignatures(t *testing.T) {
 		{"somebody else's key", sign(t, outsider).With("countersignatures", mustAt(t, outsider, "countersignatures")), "outcome-binding at /countersignatures/seller"},
 		{"an entry of a stranger", edit(t, good, `"x"`, "countersignatures", "stranger"), ""},
 	} {
-		_, report := attest.VerifyAttestation(test.v, keys(t), judged, nil)
+		_, report := verifyAttestation(test.v, keys(t), judged, nil)
 		if got := broke(report.Err()); report.Err() != nil && got != test.want || report.Err() == nil && test.want != "" {
 			t.Errorf("%s: got %s, want %q", test.name, got, test.want)
 		}
 	}
 	half := edit(t, edit(t, good, `"AAAA"`, "parties", "1", "signature"), `"AAAA"`, "countersignatures", "buyer")
-	if _, report := attest.VerifyAttestation(half, wire.KeyMap{"buyer": key(t, "buyer").Public()}, judged, nil); report.Outcome() != wire.Failed {
+	if _, report := verifyAttestation(half, wire.KeyMap{"buyer": key(t, "buyer").Public()}, judged, nil); report.Outcome() != wire.Failed {
 		t.Errorf("a forged signature beside a key nobody has: %v", report.Outcome())
 	}
-	if _, report := attest.VerifyAttestation(good, wire.KeyMap{"seller": key(t, "seller").Public()}, judged, nil); report.Outcome() != wire.NotChecked || !errors.Is(report.Err(), wire.RuleUnknownKey) {
+	if _, report := verifyAttestation(good, wire.KeyMap{"seller": key(t, "seller").Public()}, judged, nil); report.Outcome() != wire.NotChecked || !errors.Is(report.Err(), wire.RuleUnknownKey) {
 		t.Errorf("a key nobody has: %v, %v", report.Outcome(), report.Err())
 	}
 }
@@ -277,7 +286,7 @@ func TestWitness(t *testing.T) {
 		t.Fatal(err)
 	}
 	outcome := func(v wire.Value) (wire.Outcome, error) {
-		_, report := attest.VerifyAttestation(v, known, judged, nil)
+		_, report := verifyAttestation(v, known, judged, nil)
 		for _, f := range report {
 			if f.Check == "witnesses" {
 				return f.Outcome, report.Err()
@@ -348,12 +357,12 @@ func TestLegacyVersions(t *testing.T) {
 		for _, name := range test.without {
 			v = v.Without(name)
 		}
-		_, report := attest.VerifyAttestation(v, keys(t), judged, nil)
+		_, report := verifyAttestation(v, keys(t), judged, nil)
 		if got := broke(report.Err()); report.Err() != nil && got != test.want || report.Err() == nil && test.want != "" {
 			t.Errorf("%s without %v: got %s, want %q", test.version, test.without, got, test.want)
 		}
 		if test.want == "" {
-			_, report = attest.VerifyAttestation(v, keys(t), judged, nil, bound)
+			_, report = verifyAttestation(v, keys(t), judged, nil, bound)
 			if credited := report.Outcome() == wire.Passed; credited != test.credited {
 				t.Errorf("%s: outcome credited %t, want %t", test.version, credited, test.credited)
 			}
@@ -371,11 +380,11 @@ func TestLegacyVersions(t *testing.T) {
 		v := edit(t, unsigned(t), `"`+test.version+`"`, "concordia_attestation")
 		v = sign(t, v.Without("chain_head").Without("message_count").Without("validity_temporal"))
 		v = v.With("countersignatures", parse(t, test.signatures))
-		_, report := attest.VerifyAttestation(v, keys(t), judged, nil)
+		_, report := verifyAttestation(v, keys(t), judged, nil)
 		if got := broke(report.Err()); got != test.want {
 			t.Errorf("%s with countersignatures %s: got %s, want %s", test.version, test.signatures, got, test.want)
 		}
-		if _, report = attest.VerifyAttestation(v, keys(t), judged, nil, bound); report.Outcome() == wire.Passed {
+		if _, report = verifyAttestation(v, keys(t), judged, nil, bound); report.Outcome() == wire.Passed {
 			t.Errorf("%s with countersignatures %s: outcome credited", test.version, test.signatures)
 		}
 	}
@@ -427,7 +436,7 @@ func TestTime(t *testing.T) {
 			if test.validity != "" {
 				v = edit(t, v, test.validity, "validity_temporal")
 			}
-			_, report := attest.VerifyAttestation(sign(t, v), keys(t), issued.Add(test.at), test.policy)
+			_, report := verifyAttestation(sign(t, v), keys(t), issued.Add(test.at), test.policy)
 			if got := broke(report.Err()); report.Err() != nil && got != test.want || report.Err() == nil && test.want != "" {
 				t.Errorf("got %s, want %q", got, test.want)
 			}
@@ -471,7 +480,7 @@ func TestReferences(t *testing.T) {
 		{`{}`, "attestation at /references"},
 	} {
 		v := edit(t, unsigned(t), test.references, "references")
-		_, report := attest.VerifyAttestation(sign(t, v), keys(t), judged, nil)
+		_, report := verifyAttestation(sign(t, v), keys(t), judged, nil)
 		if got := broke(report.Err()); report.Err() != nil && got != test.want || report.Err() == nil && test.want != "" {
 			t.Errorf("%.80s: got %s, want %q", test.references, got, test.want)
 		}
@@ -512,8 +521,8 @@ func TestFulfillment(t *testing.T) {
 		{"long note", confirm("buyer", "buyer", strings.Repeat("n", 513)), "attestation at /fulfillment/counterparty_attestation/notes", "attestation at /fulfillment/counterparty_attestation/notes"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, plain := attest.VerifyAttestation(test.v, keys(t), judged, nil)
-			_, required := attest.VerifyAttestation(test.v, keys(t), judged, nil, require)
+			_, plain := verifyAttestation(test.v, keys(t), judged, nil)
+			_, required := verifyAttestation(test.v, keys(t), judged, nil, require)
 			for _, got := range []struct {
 				report wire.Report
 				want   string
@@ -576,7 +585,7 @@ func TestDraftRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", v.Mode, err)
 		}
-		if a, _ := attest.VerifyAttestation(value, keys(t), judged, nil); *a.Validity != *v {
+		if a, _ := verifyAttestation(value, keys(t), judged, nil); *a.Validity != *v {
 			t.Errorf("%s: read back %+v", v.Mode, a.Validity)
 		}
 	}
@@ -597,7 +606,7 @@ func TestBitFlips(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			if _, report := attest.VerifyAttestation(v, k, judged, nil); report.Outcome() == wire.Passed {
+			if _, report := verifyAttestation(v, k, judged, nil); report.Outcome() == wire.Passed {
 				t.Fatalf("bit %d of byte %d (%q) flipped, and it still stands", bit, i, good[max(0, i-20):min(len(good), i+20)])
 			}
 		}
@@ -619,7 +628,7 @@ func FuzzReadAttestation(f *testing.F) {
 		if err != nil {
 			return
 		}
-		a, report := attest.VerifyAttestation(v, k, judged, nil)
+		a, report := verifyAttestation(v, k, judged, nil)
 		if (a == nil) != (report[0].Outcome == wire.Failed) {
 			t.Fatal("an attestation without a shape, or a shape without an attestation")
 		}
@@ -637,7 +646,7 @@ func BenchmarkVerifyAttestation(b *testing.B) {
 	b.Run("attestation", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, r := attest.VerifyAttestation(v, k, judged, nil); r.Outcome() != wire.Passed {
+			if _, r := verifyAttestation(v, k, judged, nil); r.Outcome() != wire.Passed {
 				b.Fatal(r.Err())
 			}
 		}
@@ -663,9 +672,9 @@ func ExampleCountersign() {
 	receipt, _ = attest.Countersign(receipt, "buyer", buyerKey)
 
 	known := wire.KeyMap{"seller": sellerKey.Public(), "buyer": buyerKey.Public()}
-	a, report := attest.VerifyAttestation(receipt, known, judged, nil)
+	a, report := verifyAttestation(receipt, known, judged, nil)
 	fmt.Println(a.Outcome.Status, report.Outcome())
-	_, report = attest.VerifyAttestation(receipt.Without("countersignatures"), known, judged, nil)
+	_, report = verifyAttestation(receipt.Without("countersignatures"), known, judged, nil)
 	fmt.Println(report.Err())
 	// Output:
 	// agreed pass

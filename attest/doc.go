@@ -12,7 +12,8 @@
 //
 // Whoever gets it verifies it without a transcript and without a network:
 //
-//	a, report := attest.VerifyAttestation(receipt, keys, now, nil)
+//	f := attest.Verifier{Keys: keys, Now: now}
+//	a, report := f.VerifyAttestation(receipt)
 //
 // # Trust
 //

@@ -1,6 +1,10 @@
 package attest
 
-import "github.com/concordia-node/concordia/wire"
+import (
+	"slices"
+
+	"github.com/concordia-node/concordia/wire"
+)
 
 // The rules of the reputation attestation.
 var (
@@ -22,11 +26,17 @@ var (
 	RuleLifetime    = &wire.Rule{Section: "9.7.1", Name: "lifetime", Class: wire.ClassTemporal, Text: "the validity is no longer than the verifier, or the issuer, accepts"}
 )
 
-// Rules lists the rules of this package in the order of SPEC.md.
+// Rules lists the rules of this package, kind by kind.
 func Rules() []*wire.Rule {
-	return []*wire.Rule{
-		RuleShape, RuleParties, RulePartyRecord, RuleOutcome, RuleFulfillment, RuleWitness, RuleSet,
-		RuleCategory, RuleValueRange, RuleDealTerms,
-		RuleNotYet, RuleExpired, RuleAge, RuleLifetime, RuleValidity, RuleReference,
-	}
+	return slices.Concat(
+		attestationRules,
+		approvalRules,
+		revocationRules,
+	)
+}
+
+var attestationRules = []*wire.Rule{
+	RuleShape, RuleParties, RulePartyRecord, RuleOutcome, RuleFulfillment, RuleWitness, RuleSet,
+	RuleCategory, RuleValueRange, RuleDealTerms,
+	RuleNotYet, RuleExpired, RuleAge, RuleLifetime, RuleValidity, RuleReference,
 }

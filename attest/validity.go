@@ -23,11 +23,8 @@ const (
 )
 
 // or fills in the defaults.
-func (p *Policy) or() Policy {
+func (p Policy) or() Policy {
 	full := Policy{wire.DefaultSkew, DefaultMaxAge, DefaultMaxLifetime}
-	if p == nil {
-		return full
-	}
 	for _, f := range []struct{ to, from *time.Duration }{
 		{&full.Skew, &p.Skew}, {&full.MaxAge, &p.MaxAge}, {&full.MaxLifetime, &p.MaxLifetime},
 	} {
@@ -87,7 +84,7 @@ func (s *AttestationSubject) checkValidity() error {
 	switch {
 	case v == nil:
 		return s.legacy(5, "validity_temporal")
-	case v.From.After(s.Now.Add(s.Policy.Skew)):
+	case s.CheckAnchor(v.From, "") != nil:
 		return RuleNotYet.At("/validity_temporal")
 	case !s.Now.Before(v.Until), v.Duration > v.Until.Sub(s.Now):
 		return RuleExpired.At("/validity_temporal")
@@ -98,12 +95,10 @@ func (s *AttestationSubject) checkValidity() error {
 // checkFreshness judges what the verifier itself accepts (SPEC §9.7.1).
 func (s *AttestationSubject) checkFreshness() error {
 	a := s.Attestation
-	switch {
-	case a.Time.After(s.Now.Add(s.Policy.Skew)):
-		return RuleNotYet.At("/timestamp")
-	case s.Now.Sub(a.Time) > s.Policy.MaxAge:
-		return RuleAge.At("/timestamp")
-	case a.Validity != nil && a.Validity.lifetime() > s.Policy.MaxLifetime:
+	if err := s.CheckAge(a.Time, "/timestamp"); err != nil {
+		return err
+	}
+	if a.Validity != nil && a.Validity.lifetime() > s.Policy.or().MaxLifetime {
 		return RuleLifetime.At("/validity_temporal")
 	}
 	return nil

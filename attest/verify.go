@@ -3,17 +3,14 @@ package attest
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/concordia-node/concordia/wire"
 )
 
 // An AttestationSubject is an attestation with what it is verified by.
 type AttestationSubject struct {
+	Verifier
 	Attestation *Attestation
-	Keys        wire.Keys
-	Now         time.Time
-	Policy      Policy // its zero fields are not defaults here: see VerifyAttestation
 }
 
 // AttestationChecks are the checks of an attestation in order (SPEC §9.6, §9.7).
@@ -30,19 +27,13 @@ func AttestationChecks() []wire.Check[*AttestationSubject] {
 	}
 }
 
-// VerifyAttestation checks an attestation at now with keys, under a policy of
-// which nil is the default. The report has all checks and those of more; if the
-// value has not the shape of an attestation, the attestation returned is nil and
-// nothing but that is known.
-func VerifyAttestation(v wire.Value, keys wire.Keys, now time.Time, p *Policy, more ...wire.Check[*AttestationSubject]) (*Attestation, wire.Report) {
-	checks := append(AttestationChecks(), more...)
-	a, err := ReadAttestation(v)
-	report := wire.Report{wire.Find("shape", false, err)}
-	if err != nil {
-		return nil, append(report, wire.Skip("it has not the shape of an attestation", checks...)...)
-	}
-	s := &AttestationSubject{Attestation: a, Keys: keys, Now: now, Policy: p.or()}
-	return a, append(report, wire.Run(s, checks...)...)
+// VerifyAttestation checks an attestation. The report has all checks and those of
+// more; if the value has not the shape of an attestation, the attestation returned
+// is nil and nothing but that is known.
+func (f Verifier) VerifyAttestation(v wire.Value, more ...wire.Check[*AttestationSubject]) (*Attestation, wire.Report) {
+	return Judge(v, ReadAttestation, func(a *Attestation) *AttestationSubject {
+		return &AttestationSubject{Verifier: f, Attestation: a}
+	}, append(AttestationChecks(), more...))
 }
 
 // lists reports whether the agent is a party of the attestation.
@@ -55,11 +46,6 @@ func (a *Attestation) lists(agent wire.AgentID) bool {
 	return false
 }
 
-var (
-	errNoSignature = errors.New("there is no signature")
-	errNotIts      = errors.New("it does not verify under the party's key")
-)
-
 // verify checks the signature member of signed, made by agent over preimage.
 func (s *AttestationSubject) verify(rule *wire.Rule, agent wire.AgentID, preimage, signed wire.Value, at string) error {
 	text, _ := signed.Get("signature")
@@ -67,24 +53,10 @@ func (s *AttestationSubject) verify(rule *wire.Rule, agent wire.AgentID, preimag
 }
 
 func (s *AttestationSubject) verifyText(rule *wire.Rule, agent wire.AgentID, preimage, text wire.Value, at string) error {
-	if text.Text() == "" {
-		return rule.Because(at, errNoSignature)
-	}
-	sig, err := wire.ParseSignature(text.Text())
-	if err != nil {
-		return rule.Because(at, err)
-	}
-	key, err := s.Keys.Key(agent, s.Attestation.Time)
-	if err != nil {
-		if v, ok := errors.AsType[*wire.Violation](err); ok {
-			return v.Rule.Because(at, v.Err)
-		}
-		return fmt.Errorf("resolving a key: %w", err)
-	}
-	if !key.Verify([]byte(preimage.Canonical()), sig) {
-		return rule.Because(at, errNotIts)
-	}
-	return nil
+	return s.CheckSignature(Claim{
+		Rule: rule, Signer: agent, Algorithm: wire.EdDSA, Signed: s.Attestation.Time,
+		Preimage: preimage, Text: text, At: at,
+	})
 }
 
 // checkPartySignatures checks that each party signed its own record (SPEC §9.6.5).

@@ -36,6 +36,6 @@ func judgeAttestation(s Subject) wire.Report {
 		}
 		policy.MaxLifetime = time.Duration(seconds) * time.Second
 	}
-	_, report := attest.VerifyAttestation(s.Artifact, s.Keys, s.Now, &policy, more...)
+	_, report := attest.Verifier{Keys: s.Keys, Now: s.Now, Policy: policy}.VerifyAttestation(s.Artifact, more...)
 	return report
 }

@@ -85,7 +85,7 @@ func (d Document) Check(id wire.SessionID, keys wire.Keys, now time.Time, opts *
 	if d.Receipt.Kind() == wire.Absent {
 		return t, append(report, wire.Find("receipt", true, &wire.Unchecked{Why: "there is no receipt to say that the transcript is whole"}))
 	}
-	receipt, own := attest.VerifyAttestation(d.Receipt, keys, now, nil, attest.OutcomeBound())
+	receipt, own := attest.Verifier{Keys: keys, Now: now}.VerifyAttestation(d.Receipt, attest.OutcomeBound())
 	for i := range own {
 		own[i].Check = "receipt " + own[i].Check
 	}

@@ -14,15 +14,15 @@ const didKeyPrefix = "did:key:z"
 // The multicodec prefix of an Ed25519 public key.
 const codecEd25519 = "\xed\x01"
 
-// DIDKey returns the did:key of k, in base58btc.
+// DIDKey returns the did:key of an Ed25519 key, in base58btc.
 func DIDKey(k PublicKey) AgentID {
-	return AgentID(didKeyPrefix + base58.Encode([]byte(codecEd25519+string(k.raw[:]))))
+	return AgentID(didKeyPrefix + base58.Encode([]byte(codecEd25519+string(k.Bytes()))))
 }
 
-// ReferenceDIDKey returns the did:key of k as the reference implementation
+// ReferenceDIDKey returns the did:key of an Ed25519 key as the reference implementation
 // spells it, with base64url after the z. Only the cosign lane writes it.
 func ReferenceDIDKey(k PublicKey) AgentID {
-	return AgentID(didKeyPrefix + base64.RawURLEncoding.EncodeToString([]byte(codecEd25519+string(k.raw[:]))))
+	return AgentID(didKeyPrefix + base64.RawURLEncoding.EncodeToString([]byte(codecEd25519+string(k.Bytes()))))
 }
 
 // ParseDIDKey returns the key that a did:key names, in either spelling. Each key

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"encoding/base64"
 	"errors"
@@ -12,28 +13,52 @@ import (
 	"filippo.io/edwards25519"
 )
 
-// A PublicKey is an Ed25519 public key that passed the gate: its encoding is
-// canonical and it is not of small order, so a signature under it binds one
-// signer to one message (SPEC §9.1). The zero PublicKey verifies nothing.
-type PublicKey struct{ raw [ed25519.PublicKeySize]byte }
+// An Algorithm names a signature algorithm as artifacts spell it (SPEC §9.2).
+type Algorithm string
 
-// ParsePublicKey gates the 32 bytes of a public key. It fails with RuleWeakKey.
+// The algorithms. Messages are signed with EdDSA; ES256 is read where an artifact
+// allows it.
+const (
+	EdDSA Algorithm = "EdDSA" // Ed25519 (RFC 8032)
+	ES256 Algorithm = "ES256" // ECDSA on P-256 with SHA-256, DER, low S (SEC 1, Section C.8)
+)
+
+// A PublicKey is a public key that passed the gate. An Ed25519 key is canonically
+// encoded and not of small order, so a signature under it binds one signer to one
+// message; a P-256 key is an uncompressed point of the curve (SPEC §9.1). The zero
+// PublicKey verifies nothing.
+type PublicKey struct {
+	alg Algorithm
+	raw [2 * p256Coordinate]byte // an Ed25519 key, or both coordinates
+}
+
+// ParsePublicKey gates the 32 bytes of an Ed25519 key or the 65 of a P-256 key. It
+// fails with RuleWeakKey.
 func ParsePublicKey(raw []byte) (PublicKey, error) {
-	if len(raw) != ed25519.PublicKeySize {
-		return PublicKey{}, RuleWeakKey.Because("", fmt.Errorf("want 32 bytes, got %d", len(raw)))
+	switch len(raw) {
+	case ed25519.PublicKeySize:
+	case p256KeySize:
+		return parseP256(raw)
+	default:
+		return PublicKey{}, RuleWeakKey.Because("", fmt.Errorf("want 32 or 65 bytes, got %d", len(raw)))
 	}
 	p, err := new(edwards25519.Point).SetBytes(raw)
 	if err != nil {
 		return PublicKey{}, RuleWeakKey.Because("", errNotOnCurve)
 	}
-	k := PublicKey{[ed25519.PublicKeySize]byte(raw)}
-	if [ed25519.PublicKeySize]byte(p.Bytes()) != k.raw {
+	if !bytes.Equal(p.Bytes(), raw) {
 		return PublicKey{}, RuleWeakKey.Because("", errNotCanonical)
 	}
 	if new(edwards25519.Point).MultByCofactor(p).Equal(edwards25519.NewIdentityPoint()) == 1 {
 		return PublicKey{}, RuleWeakKey.Because("", errSmallOrder)
 	}
-	return k, nil
+	return ed25519Key(raw), nil
+}
+
+func ed25519Key(raw []byte) PublicKey {
+	k := PublicKey{alg: EdDSA}
+	copy(k.raw[:], raw)
+	return k
 }
 
 var (
@@ -45,7 +70,11 @@ var (
 // DecodePublicKey is ParsePublicKey of padded base64url text, the form in which
 // keys travel.
 func DecodePublicKey(s string) (PublicKey, error) {
-	raw, err := DecodeBase64(s, ed25519.PublicKeySize)
+	size := ed25519.PublicKeySize
+	if len(s) == base64.URLEncoding.EncodedLen(p256KeySize) {
+		size = p256KeySize
+	}
+	raw, err := DecodeBase64(s, size)
 	if err != nil {
 		return PublicKey{}, RuleWeakKey.Because("", err)
 	}
@@ -55,11 +84,19 @@ func DecodePublicKey(s string) (PublicKey, error) {
 // IsZero reports whether k holds no key.
 func (k PublicKey) IsZero() bool { return k == PublicKey{} }
 
-// Bytes returns the 32 bytes of the key.
-func (k PublicKey) Bytes() []byte { return k.raw[:] }
+// Algorithm returns what the key verifies, "" for the zero PublicKey.
+func (k PublicKey) Algorithm() Algorithm { return k.alg }
+
+// Bytes returns the key as ParsePublicKey reads it.
+func (k PublicKey) Bytes() []byte {
+	if k.alg == ES256 {
+		return append([]byte{p256Uncompressed}, k.raw[:]...)
+	}
+	return k.raw[:ed25519.PublicKeySize]
+}
 
 // String returns the key as padded base64url.
-func (k PublicKey) String() string { return base64.URLEncoding.EncodeToString(k.raw[:]) }
+func (k PublicKey) String() string { return base64.URLEncoding.EncodeToString(k.Bytes()) }
 
 // MarshalText writes the form that DecodePublicKey reads.
 func (k PublicKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
@@ -86,10 +123,39 @@ func (s Signature) MarshalText() ([]byte, error) { return []byte(s.String()), ni
 
 // Verify reports whether sig is k's signature of message (RFC 8032, Section
 // 5.1.7). Signatures whose R is of small order are refused; the standard library
-// already refuses S beyond the group order and any R not canonically encoded.
+// already refuses S beyond the group order and any R not canonically encoded. A
+// key that is not Ed25519 has no such signature.
 func (k PublicKey) Verify(message []byte, sig Signature) bool {
-	return !k.IsZero() && !smallOrder[[32]byte(sig[:32])] && ed25519.Verify(k.raw[:], message, sig[:])
+	return k.alg == EdDSA && !smallOrder[[32]byte(sig[:32])] &&
+		ed25519.Verify(k.raw[:ed25519.PublicKeySize], message, sig[:])
 }
+
+// VerifyText reports why text, padded base64url, is not k's signature of message.
+// It is how artifacts are verified, whose keys may be of either algorithm (SPEC
+// §9.2).
+func (k PublicKey) VerifyText(message []byte, text string) error {
+	var ok bool
+	switch k.alg {
+	case EdDSA:
+		sig, err := ParseSignature(text)
+		if err != nil {
+			return err
+		}
+		ok = k.Verify(message, sig)
+	case ES256:
+		der, err := decodeBase64(text)
+		if err != nil {
+			return err
+		}
+		ok = k.verifyP256(message, der)
+	}
+	if !ok {
+		return errNotItsSignature
+	}
+	return nil
+}
+
+var errNotItsSignature = errors.New("it does not verify under the signer's key")
 
 // smallOrder holds the canonical encodings of the eight points of small order.
 var smallOrder = smallOrderPoints()
@@ -150,7 +216,7 @@ func (k PrivateKey) Seed() []byte { return k.key().Seed() }
 
 // Public returns the public key.
 func (k PrivateKey) Public() PublicKey {
-	return PublicKey{[ed25519.PublicKeySize]byte(k.key().Public().(ed25519.PublicKey))}
+	return ed25519Key(k.key().Public().(ed25519.PublicKey))
 }
 
 // Sign signs message.
@@ -209,11 +275,16 @@ func (a AnyKeys) Key(agent AgentID, at time.Time) (PublicKey, error) {
 // accepted for each value: no white space, no other alphabet, no unused bits set
 // (RFC 4648, Sections 3.3, 3.5 and 5).
 func DecodeBase64(s string, size int) ([]byte, error) {
-	if len(s) != base64.URLEncoding.EncodedLen(size) { // no room for line breaks, which the decoder skips
+	b, err := decodeBase64(s)
+	if err != nil || len(b) != size {
 		return nil, errBase64Form
 	}
+	return b, nil
+}
+
+func decodeBase64(s string) ([]byte, error) {
 	b, err := base64.URLEncoding.Strict().DecodeString(s)
-	if err != nil || len(b) != size {
+	if err != nil || len(s) != base64.URLEncoding.EncodedLen(len(b)) { // the decoder skips line breaks
 		return nil, errBase64Form
 	}
 	return b, nil

@@ -19,7 +19,7 @@ var (
 
 // The rules of identity and signature (SPEC §9.1, §9.2).
 var (
-	RuleWeakKey       = &Rule{Section: "9.1", Name: "key-form", Class: ClassSignature, Text: "a public key is 32 bytes, canonically encoded, not of small order"}
+	RuleWeakKey       = &Rule{Section: "9.1", Name: "key-form", Class: ClassSignature, Text: "a public key is an Ed25519 key, canonically encoded and not of small order, or a P-256 point"}
 	RuleUnknownKey    = &Rule{Section: "9.1", Name: "key-unknown", Class: ClassSignature, Text: "the verifier has been given the signer's key"}
 	RuleSignatureForm = &Rule{Section: "9.2", Name: "signature-form", Class: ClassSignature, Text: "a signature is padded base64url in its one canonical spelling"}
 	RuleSignature     = &Rule{Section: "9.2", Name: "signature", Class: ClassSignature, Text: "the signature is the sender's over the canonical message without its signature"}

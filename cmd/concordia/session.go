@@ -112,7 +112,7 @@ database. What is missing can be asked of the other parties.`,
 // verifyOldReceipt verifies a receipt however old it is: time takes nothing from
 // what was signed.
 func verifyOldReceipt(receipt wire.Value, keys wire.Keys, now time.Time) error {
-	_, report := attest.VerifyAttestation(receipt, keys, now, nil)
+	_, report := attest.Verifier{Keys: keys, Now: now}.VerifyAttestation(receipt)
 	return slices.DeleteFunc(report, func(f wire.Finding) bool {
 		return f.Check == "validity" || f.Check == "freshness"
 	}).Err()

@@ -158,7 +158,7 @@ func verifyValue(v wire.Value, keys wire.Keys, now time.Time, imported bool) ver
 	switch {
 	case isAttestation:
 		r.Kind = "receipt"
-		_, r.report = attest.VerifyAttestation(v, keys, now, nil, attest.OutcomeBound())
+		_, r.report = attest.Verifier{Keys: keys, Now: now}.VerifyAttestation(v, attest.OutcomeBound())
 	case isMessage:
 		r.Kind = "message"
 		u, err := wire.ReadMessage(v)

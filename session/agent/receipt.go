@@ -135,7 +135,7 @@ func (a *Agent) countersign(ctx context.Context, receipt []byte) ([]byte, error)
 
 // keep stores a receipt that verifies.
 func (n *Negotiation) keep(ctx context.Context, receipt wire.Value) error {
-	a, report := attest.VerifyAttestation(receipt, n.agent.keys, n.agent.now(), nil)
+	a, report := attest.Verifier{Keys: n.agent.keys, Now: n.agent.now()}.VerifyAttestation(receipt)
 	if err := report.Err(); err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func TestSalvageReceipts(t *testing.T) {
 
 	keys := wire.KeyMap{"alice": key(t, "alice").Public(), "bob": key(t, "bob").Public()}
 	verify := func(v wire.Value) error {
-		_, report := attest.VerifyAttestation(v, keys, epoch.Add(time.Hour), nil)
+		_, report := attest.Verifier{Keys: keys, Now: epoch.Add(time.Hour)}.VerifyAttestation(v)
 		return report.Err()
 	}
 	into := open(t, storePath(t))

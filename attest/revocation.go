@@ -1,0 +1,195 @@
+package attest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/concordia-node/concordia/wire"
+)
+
+// A RevocationRecord withdraws an artifact from a moment on, alone or with what
+// depends on it (SPEC §9.6.4c).
+type RevocationRecord struct {
+	ID          string
+	Revoked     string // the artifact's id
+	RevokedType string
+	Cascades    bool // to dependents, not the artifact alone
+	Depth       int  // how far it cascades, 0 to MaxCascadeDepth
+	Issuer      wire.AgentID
+	IssuedAt    time.Time
+	EffectiveAt time.Time // not revoked before
+	Reason      string
+	Supersedes  string
+	Links       []Link
+
+	value wire.Value
+}
+
+// MaxCascadeDepth bounds how far a revocation follows references (SPEC §9.6.4c).
+const MaxCascadeDepth = 8
+
+// The rules of revocations.
+var (
+	RuleRevocation          = &wire.Rule{Section: "9.6.4c", Name: "revocation", Class: wire.ClassSchema, Text: "a revocation record has the members of its schema"}
+	RuleRevokesReference    = &wire.Rule{Section: "9.6.4c", Name: "revokes-reference", Class: wire.ClassSchema, Text: "a revocation record refers to what it revokes"}
+	RuleRevocationTarget    = &wire.Rule{Section: "9.6.4c", Name: "revocation-target", Class: wire.ClassBinding, Text: "the revokes reference points at revoked_artifact_id"}
+	RuleRevocationSignature = &wire.Rule{Section: "9.6.4c", Name: "revocation-signature", Class: wire.ClassSignature, Text: "the issuer signed the revocation record"}
+	RuleRevoked             = &wire.Rule{Section: "9.6.4c", Name: "revoked", Class: wire.ClassBinding, Text: "neither the artifact nor what it depends on is revoked"}
+)
+
+var revocationRules = []*wire.Rule{
+	RuleRevocation, RuleRevokesReference, RuleRevocationTarget, RuleRevocationSignature, RuleRevoked,
+}
+
+// A Link is a reference of an artifact whose references are open: its id, type and
+// relationship, and whatever else, which is kept (SPEC §11.5.6).
+type Link struct {
+	ID           string `json:"id"`
+	Type         string `json:"type"`
+	Relationship string `json:"relationship"`
+}
+
+// readLinks reads references that a schema has looked at.
+func readLinks(r wire.Reader, name string) []Link {
+	var links []Link
+	for _, e := range r.Objects(name) {
+		links = append(links, Link{ID: e.Text("id"), Type: e.Text("type"), Relationship: e.Text("relationship")})
+	}
+	return links
+}
+
+// depends reports whether a revocation of the linked artifact reaches the one
+// that has the link. "references" and "supersedes" do not. (SPEC §9.6.4c)
+func (l Link) depends() bool {
+	switch l.Relationship {
+	case "fulfills", "extends", "approves", "revokes":
+		return true
+	}
+	return false
+}
+
+// ReadRevocationRecord checks the shape of a revocation record. It verifies
+// nothing.
+func ReadRevocationRecord(v wire.Value) (*RevocationRecord, error) {
+	r, err := Shape(v, "revocation_record", RuleRevocation)
+	if err != nil {
+		return nil, err
+	}
+	rec := &RevocationRecord{
+		ID: r.Text("revocation_id"), Revoked: r.Text("revoked_artifact_id"), RevokedType: r.Text("revoked_artifact_type"),
+		Cascades: r.Text("revocation_scope") == "cascade_to_dependents", Depth: int(r.Int("cascade_depth", 0, MaxCascadeDepth)),
+		Issuer:   wire.ReadID[wire.AgentID](r, "issuer_did"),
+		IssuedAt: r.Time("issued_at"), EffectiveAt: r.Time("effective_at"),
+		Reason: r.Text("reason"), Supersedes: r.OptText("supersedes"), Links: readLinks(r, "references"), value: v,
+	}
+	return rec, r.Err()
+}
+
+// Value returns the record as it was received.
+func (r *RevocationRecord) Value() wire.Value { return r.value }
+
+// A RevocationSubject is a revocation record with what it is verified by.
+type RevocationSubject struct {
+	Verifier
+	Record *RevocationRecord
+}
+
+// RevocationChecks are the checks of a revocation record in order (SPEC §9.6.4c).
+func RevocationChecks() []wire.Check[*RevocationSubject] {
+	return []wire.Check[*RevocationSubject]{
+		{Name: "revokes-reference", Run: (*RevocationSubject).checkReference},
+		{Name: "revocation-target", Run: (*RevocationSubject).checkTarget},
+		{Name: "signature", Run: (*RevocationSubject).checkSignature},
+		{Name: "freshness", Run: func(s *RevocationSubject) error { return s.CheckAnchor(s.Record.IssuedAt, "/issued_at") }},
+	}
+}
+
+// VerifyRevocation checks a revocation record by itself. Whether it counts against
+// an artifact is for Revocations to say.
+func (f Verifier) VerifyRevocation(v wire.Value) (*RevocationRecord, wire.Report) {
+	return Judge(v, ReadRevocationRecord, func(r *RevocationRecord) *RevocationSubject {
+		return &RevocationSubject{Verifier: f, Record: r}
+	}, RevocationChecks())
+}
+
+func (s *RevocationSubject) checkReference() error {
+	for _, l := range s.Record.Links {
+		if l.Relationship == "revokes" {
+			return nil
+		}
+	}
+	return RuleRevokesReference.At("/references")
+}
+
+func (s *RevocationSubject) checkTarget() error {
+	for _, l := range s.Record.Links {
+		if l.Relationship == "revokes" && l.ID == s.Record.Revoked {
+			return nil
+		}
+	}
+	return RuleRevocationTarget.At("/references")
+}
+
+func (s *RevocationSubject) checkSignature() error {
+	text, _ := s.Record.value.At("signature", "value")
+	return s.CheckSignature(Claim{
+		Rule: RuleRevocationSignature, Signer: s.Record.Issuer, Algorithm: wire.EdDSA, Signed: s.Record.IssuedAt,
+		Preimage: s.Record.value.Without("signature"), Text: text, At: "/signature/value",
+	})
+}
+
+// Revocations are verified records, by the id of what they revoke.
+type Revocations struct {
+	records map[string][]*RevocationRecord
+	trusted func(revoker wire.AgentID) bool
+}
+
+// ReadRevocations verifies each record and keeps those that pass; the reports are
+// those of all, in order. A record counts against an artifact if the artifact's
+// own issuer made it or trusted, which may be nil, accepts its issuer as a revoker
+// of anything. (SPEC §9.6.4c)
+func (f Verifier) ReadRevocations(records []wire.Value, trusted func(revoker wire.AgentID) bool) (*Revocations, []wire.Report) {
+	known := &Revocations{records: make(map[string][]*RevocationRecord), trusted: trusted}
+	reports := make([]wire.Report, len(records))
+	for i, v := range records {
+		var r *RevocationRecord
+		r, reports[i] = f.VerifyRevocation(v)
+		if reports[i].Outcome() == wire.Passed {
+			known.records[r.Revoked] = append(known.records[r.Revoked], r)
+		}
+	}
+	return known, reports
+}
+
+// find returns a record that revokes the artifact of that id at now.
+func (k *Revocations) find(id string, issuer wire.AgentID, now time.Time, dependents bool) *RevocationRecord {
+	for _, r := range k.records[id] {
+		counts := r.Issuer == issuer || k.trusted != nil && k.trusted(r.Issuer)
+		reaches := !dependents || r.Cascades && r.Depth > 0
+		if counts && reaches && !now.Before(r.EffectiveAt) {
+			return r
+		}
+	}
+	return nil
+}
+
+// checkRevoked looks an artifact up by its own id and by those it depends on. The
+// issuer of what it depends on is not known here: a record against that counts if
+// its issuer is trusted, or is the artifact's own.
+func (f *Verifier) checkRevoked(id string, issuer wire.AgentID, links []Link) error {
+	if f.Revocations == nil {
+		return &wire.Unchecked{Why: "no revocations were looked up", Moot: true}
+	}
+	if r := f.Revocations.find(id, issuer, f.Now, false); r != nil {
+		return RuleRevoked.Because("", fmt.Errorf("revoked from %s on", wire.FormatTime(r.EffectiveAt)))
+	}
+	for i, l := range links {
+		if !l.depends() {
+			continue
+		}
+		if r := f.Revocations.find(l.ID, issuer, f.Now, true); r != nil {
+			return RuleRevoked.Because(fmt.Sprintf("/references/%d", i), fmt.Errorf("revoked from %s on", wire.FormatTime(r.EffectiveAt)))
+		}
+	}
+	return nil
+}

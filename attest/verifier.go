@@ -1,0 +1,129 @@
+package attest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/concordia-node/concordia/internal/schema"
+	"github.com/concordia-node/concordia/wire"
+)
+
+// A Verifier is what a relying party brings to an artifact: whose keys it
+// believes, what time it is, what it accepts whatever the signer allows, and what
+// it knows to be revoked. Nothing of it comes from the artifact.
+type Verifier struct {
+	Keys        wire.Keys
+	Now         time.Time
+	Policy      Policy       // zero fields are the defaults
+	Revocations *Revocations // nil: nobody was asked
+
+	// Canonical returns the bytes that are hashed or signed; nil stands for
+	// Value.Canonical. A conformance runner makes them a second time with another
+	// maker's code and fails on a difference.
+	Canonical func(wire.Value) ([]byte, error)
+}
+
+// canonical returns the bytes of v that are hashed or signed.
+func (f *Verifier) canonical(v wire.Value) ([]byte, error) {
+	if f.Canonical != nil {
+		return f.Canonical(v)
+	}
+	return []byte(v.Canonical()), nil
+}
+
+// hash returns the SHA-256 of v's canonical bytes.
+func (f *Verifier) hash(v wire.Value) (wire.Hash, error) {
+	b, err := f.canonical(v)
+	return wire.HashOf(b), err
+}
+
+// A Claim is a signature as an artifact shows it.
+type Claim struct {
+	Rule      *wire.Rule // which it breaks if it is not the signer's
+	Signer    wire.AgentID
+	Algorithm wire.Algorithm // which the artifact names or its kind fixes
+	Signed    time.Time      // when it was made, as it says
+	Preimage  wire.Value
+	Text      wire.Value // the signature, padded base64url
+	At        string     // its pointer
+}
+
+// CheckSignature verifies a signature: the key known, of the algorithm that is
+// named, and the signature its own.
+func (f *Verifier) CheckSignature(c Claim) error {
+	if c.Text.Text() == "" {
+		return c.Rule.Because(c.At, errNoSignature)
+	}
+	key, err := f.Keys.Key(c.Signer, c.Signed)
+	if err != nil {
+		if v, ok := errors.AsType[*wire.Violation](err); ok {
+			return v.Rule.Because(c.At, v.Err)
+		}
+		return fmt.Errorf("resolving a key: %w", err)
+	}
+	if key.Algorithm() != c.Algorithm {
+		return c.Rule.Because(c.At, fmt.Errorf("the signer's key is of another algorithm than %s", c.Algorithm))
+	}
+	message, err := f.canonical(c.Preimage)
+	if err != nil {
+		return c.Rule.Because(c.At, err)
+	}
+	if err := key.VerifyText(message, c.Text.Text()); err != nil {
+		return c.Rule.Because(c.At, err)
+	}
+	return nil
+}
+
+// CheckAnchor checks that a moment the signer asserts is not in the future (SPEC
+// §9.7.1).
+func (f *Verifier) CheckAnchor(t time.Time, at string) error {
+	if t.After(f.Now.Add(f.Policy.or().Skew)) {
+		return RuleNotYet.At(at)
+	}
+	return nil
+}
+
+// CheckAge checks a moment the signer asserts: not in the future, and not longer
+// ago than the verifier accepts (SPEC §9.7.1).
+func (f *Verifier) CheckAge(t time.Time, at string) error {
+	if err := f.CheckAnchor(t, at); err != nil {
+		return err
+	}
+	if f.Now.Sub(t) > f.Policy.or().MaxAge {
+		return RuleAge.At(at)
+	}
+	return nil
+}
+
+var errNoSignature = errors.New("there is no signature")
+
+var schemas = schema.New(func(s string) bool { _, err := wire.ParseTime(s); return err == nil })
+
+// Shape checks v against one of the embedded schemas and returns a Reader of it.
+// What the schema demands reads without misfit; what it cannot say, the caller
+// checks, and both break rule.
+func Shape(v wire.Value, name string, rule *wire.Rule) (wire.Reader, error) {
+	if v.Depth() > wire.MaxDepth {
+		return wire.Reader{}, wire.RuleDepth.At("")
+	}
+	if v.Kind() == wire.Absent {
+		return wire.Reader{}, rule.Because("", errors.New("missing"))
+	}
+	if m := schemas.Check(name, v.Canonical()); m != nil {
+		return wire.Reader{}, rule.Because(m.Pointer, m.Why)
+	}
+	return wire.Read(v, "", rule), nil
+}
+
+// Judge reads an artifact and makes the checks of its kind. If it has not the
+// shape of one, the artifact returned is the zero A and nothing but that is known.
+func Judge[A, S any](v wire.Value, read func(wire.Value) (A, error), subject func(A) S, checks []wire.Check[S]) (A, wire.Report) {
+	a, err := read(v)
+	report := wire.Report{wire.Find("shape", false, err)}
+	if err != nil {
+		var none A
+		return none, append(report, wire.Skip("it has not the shape of its kind", checks...)...)
+	}
+	return a, append(report, wire.Run(subject(a), checks...)...)
+}

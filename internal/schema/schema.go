@@ -1,0 +1,143 @@
+package schema
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+)
+
+//go:embed *.json
+var files embed.FS
+
+// A Set holds the schemas of this project.
+type Set struct {
+	compiled map[string]func() *jsonschema.Schema
+}
+
+// New returns the set. Its format "date-time" is what isTime accepts; no other
+// format is asserted.
+func New(isTime func(string) bool) *Set {
+	s := &Set{compiled: make(map[string]func() *jsonschema.Schema)}
+	for _, name := range Names() {
+		s.compiled[name] = sync.OnceValue(func() *jsonschema.Schema { return compile(name, isTime) })
+	}
+	return s
+}
+
+// Names returns the names of the schemas, sorted.
+func Names() []string {
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		panic("schema: reading the embedded schemas: " + err.Error())
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = strings.TrimSuffix(e.Name(), ".json")
+	}
+	return names
+}
+
+// Source returns the text of a schema.
+func Source(name string) ([]byte, error) { return files.ReadFile(name + ".json") }
+
+var errElsewhere = errors.New("only the schemas of this program are loaded")
+
+// compile compiles one schema. It can only fail where the schema itself is wrong.
+func compile(name string, isTime func(string) bool) *jsonschema.Schema {
+	c := jsonschema.NewCompiler()
+	c.Draft = jsonschema.Draft2020
+	c.LoadURL = func(string) (io.ReadCloser, error) { return nil, errElsewhere }
+	c.AssertFormat = true
+	c.Formats["date-time"] = func(v any) bool {
+		text, ok := v.(string)
+		return !ok || isTime(text)
+	}
+	for _, n := range Names() {
+		text, err := Source(n)
+		if err == nil {
+			err = c.AddResource(urn(text), bytes.NewReader(text))
+		}
+		if err != nil {
+			panic("schema: reading " + n + ": " + err.Error())
+		}
+	}
+	text, err := Source(name)
+	if err != nil {
+		panic("schema: " + err.Error())
+	}
+	return c.MustCompile(urn(text))
+}
+
+// urn returns the $id of a schema, by which others refer to it.
+func urn(text []byte) string {
+	var s struct {
+		ID string `json:"$id"`
+	}
+	if err := json.Unmarshal(text, &s); err != nil || s.ID == "" {
+		panic(fmt.Sprintf("schema: a schema without $id: %v", err))
+	}
+	return s.ID
+}
+
+// A Misfit says where a document does not fit and why.
+type Misfit struct {
+	Pointer string // RFC 6901, into the document
+	Why     error
+}
+
+func (m *Misfit) Error() string { return m.Pointer + ": " + m.Why.Error() }
+
+// Check reports how a document, in canonical JSON, does not fit the named schema,
+// or nil. It panics if there is no such schema.
+func (s *Set) Check(name, canonical string) (misfit *Misfit) {
+	sch, ok := s.compiled[name]
+	if !ok {
+		panic("schema: there is no schema " + name)
+	}
+	document, err := decode(canonical)
+	if err != nil {
+		return &Misfit{Why: err}
+	}
+	// The library is not ours: a panic of it refuses the document.
+	defer func() {
+		if r := recover(); r != nil {
+			misfit = &Misfit{Why: errors.New("the schema could not be evaluated")}
+		}
+	}()
+	err = sch().Validate(document)
+	if err == nil {
+		return nil
+	}
+	failed, ok := errors.AsType[*jsonschema.ValidationError](err)
+	if !ok {
+		return &Misfit{Why: errors.New("the schema could not be evaluated")}
+	}
+	for len(failed.Causes) > 0 {
+		failed = failed.Causes[0]
+	}
+	at, err := url.PathUnescape(failed.InstanceLocation)
+	if err != nil {
+		at = failed.InstanceLocation
+	}
+	keyword := failed.KeywordLocation[strings.LastIndexByte(failed.KeywordLocation, '/')+1:]
+	return &Misfit{Pointer: at, Why: fmt.Errorf("does not fit the schema %s (%s)", name, keyword)}
+}
+
+// decode returns the tree of canonical JSON, with numbers as their canonical text.
+func decode(canonical string) (any, error) {
+	d := json.NewDecoder(strings.NewReader(canonical))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("reading canonical JSON: %w", err)
+	}
+	return v, nil
+}
