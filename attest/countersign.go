@@ -7,10 +7,10 @@ import (
 	"github.com/concordia-node/concordia/wire"
 )
 
-// countersigned returns what every party signs: the attestation as it was issued,
+// Countersigned returns what every party signs: the attestation as it was issued,
 // without its countersignatures, without any member named signature, and with the
 // fulfillment that nobody knew of then (SPEC §9.6.5a).
-func countersigned(v wire.Value) wire.Value {
+func Countersigned(v wire.Value) wire.Value {
 	v = v.Without("countersignatures")
 	if _, ok := v.Get("fulfillment"); ok {
 		v = v.With("fulfillment", null)
@@ -64,7 +64,7 @@ func Witness(v wire.Value, agent wire.AgentID, by wire.Signer) (wire.Value, erro
 
 // signWhole adds an agent's entry to the countersignatures.
 func signWhole(v wire.Value, agent wire.AgentID, by wire.Signer) (wire.Value, error) {
-	whole, err := sign(countersigned(v), by)
+	whole, err := sign(Countersigned(v), by)
 	if err != nil {
 		return v, err
 	}

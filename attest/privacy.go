@@ -64,7 +64,9 @@ var dealTerms = []detector{
 	{[]string{"unit", "item", "pcs", "pieces"}, regexp.MustCompile(`\b[0-9]+ *(?:units?|items?|pcs|pieces)\b`)},
 }
 
-func tellsTerms(text string) bool {
+// TellsTerms reports whether text tells a price, an amount or a quantity (SPEC
+// §9.6.6).
+func TellsTerms(text string) bool {
 	text = strings.Map(fold, text)
 	return slices.ContainsFunc(dealTerms, func(d detector) bool {
 		return slices.ContainsFunc(d.hints, func(h string) bool { return strings.Contains(text, h) }) && d.form.MatchString(text)
@@ -95,17 +97,17 @@ func (s *AttestationSubject) checkPrivacy() error {
 			rest = append(rest, line)
 		}
 	}
-	if tellsTerms(strings.Join(rest, "\n")) {
+	if TellsTerms(strings.Join(rest, "\n")) {
 		return RuleDealTerms.At("/summary")
 	}
 	for i, name := range a.Meta.ExtensionsUsed {
-		if tellsTerms(name) {
+		if TellsTerms(name) {
 			return RuleDealTerms.At(fmt.Sprintf("/meta/extensions_used/%d", i))
 		}
 	}
 	if f := a.Fulfillment; f != nil {
 		for _, text := range f.freeText {
-			if tellsTerms(text.text) {
+			if TellsTerms(text.text) {
 				return RuleDealTerms.At(text.at)
 			}
 		}
