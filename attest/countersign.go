@@ -82,3 +82,16 @@ func sign(preimage wire.Value, by wire.Signer) (wire.Value, error) {
 	}
 	return wire.Text(sig.String()), nil
 }
+
+// SignedByAll reports whether each party of an attestation has an entry among its
+// countersignatures. Whether those verify is for VerifyAttestation to say.
+func SignedByAll(v wire.Value) bool {
+	parties, _ := v.Get("parties")
+	for _, p := range parties.Elems() {
+		id, _ := p.Get("agent_id")
+		if _, ok := v.At("countersignatures", id.Text()); !ok {
+			return false
+		}
+	}
+	return parties.Len() > 0
+}

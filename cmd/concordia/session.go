@@ -206,24 +206,11 @@ func exportSession(store *transcript.Store, id wire.SessionID) (doc session.Docu
 		return doc, err
 	}
 	for _, r := range receipts {
-		if at, _ := r.Get("chain_head"); at.Text() == head.Tip.String() && signedByAll(r) {
+		if at, _ := r.Get("chain_head"); at.Text() == head.Tip.String() && attest.SignedByAll(r) {
 			doc.Receipt = r
 		}
 	}
 	return doc, nil
-}
-
-// signedByAll reports whether each party of a receipt has an entry among its
-// countersignatures; whether that verifies is for Check to say.
-func signedByAll(receipt wire.Value) bool {
-	parties, _ := receipt.Get("parties")
-	for _, p := range parties.Elems() {
-		id, _ := p.Get("agent_id")
-		if _, ok := receipt.At("countersignatures", id.Text()); !ok {
-			return false
-		}
-	}
-	return true
 }
 
 // A move is one message as it is shown.
