@@ -24,6 +24,9 @@ type specimen struct {
 var specimens = []func(testing.TB) specimen{
 	approvalSpecimen,
 	revocationSpecimen,
+	settlementSpecimen,
+	decisionSpecimen,
+	cosignSpecimen,
 }
 
 // Every member of every artifact is looked at: without it, or with a value of
