@@ -27,6 +27,7 @@ var specimens = []func(testing.TB) specimen{
 	settlementSpecimen,
 	decisionSpecimen,
 	cosignSpecimen,
+	envelopeSpecimen,
 }
 
 // Every member of every artifact is looked at: without it, or with a value of

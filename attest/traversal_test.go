@@ -185,13 +185,13 @@ func slowCascade(artifacts []attest.Dependent, id string, depth, most int, found
 	}
 }
 
-// tree is n artifacts of which each has five dependents.
+// tree is n artifacts of which each has ten dependents.
 func tree(n int) []attest.Dependent {
 	artifacts := make([]attest.Dependent, n)
 	for i := range artifacts {
 		parent := mandate1
 		if i > 0 {
-			parent = fmt.Sprint("urn:concordia:receipt:", (i-1)/5)
+			parent = fmt.Sprint("urn:concordia:receipt:", (i-1)/10)
 		}
 		artifacts[i] = on(fmt.Sprint("urn:concordia:receipt:", i), parent, "urn:concordia:session:1")
 	}
