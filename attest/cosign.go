@@ -63,6 +63,23 @@ func ReadCosignedReceipt(v wire.Value) (*CosignedReceipt, error) {
 	return c, r.Err()
 }
 
+// ReadCosignedParties reads no more of a receipt than it takes to verify its
+// signature: the parties. The public contract of these receipts has no schema, and
+// takes the counterparty from its context.
+func ReadCosignedParties(v wire.Value, counterparty wire.AgentID) (*CosignedReceipt, error) {
+	if v.Depth() > wire.MaxDepth {
+		return nil, wire.RuleDepth.At("")
+	}
+	r := wire.Read(v, "", RuleCosigned)
+	c := &CosignedReceipt{Counterparty: counterparty, value: v}
+	for _, p := range r.Objects("parties") {
+		id, _ := p.Whole().Get("agent_id")
+		role, _ := p.Whole().Get("role")
+		c.Parties = append(c.Parties, CosignedParty{Agent: wire.AgentID(id.Text()), Role: Role(role.Text())})
+	}
+	return c, r.Err()
+}
+
 // Value returns the receipt as it was received.
 func (c *CosignedReceipt) Value() wire.Value { return c.value }
 

@@ -173,3 +173,34 @@ func TestCosignPublisherSignature(t *testing.T) {
 		}
 	}
 }
+
+// The public contract reads no more than the parties: what is not of the schema is
+// a matter of what was signed.
+func TestReadCosignedParties(t *testing.T) {
+	counterparty := wire.AgentID(didOf(t, "cosigner"))
+	verify := func(v wire.Value) string {
+		c, err := attest.ReadCosignedParties(v, counterparty)
+		if err != nil {
+			return broke(err)
+		}
+		s := &attest.CosignSubject{Receipt: c, Publisher: "did:web:publisher"}
+		return verdict(wire.Run(s, attest.CosignChecks()[:4]...))
+	}
+	bare := `{"parties":[{"agent_id":"` + string(counterparty) + `","signature":"x"}]}`
+	for _, test := range []struct {
+		v    wire.Value
+		want string
+	}{
+		{signParty(t, parse(t, bare), 0, "cosigner"), ""},
+		{parse(t, bare), "cosign-signature at /parties/0/signature"},
+		{parse(t, `{"parties":[{"agent_id":7}]}`), "cosign-entry at /parties"},
+		{parse(t, `{"parties":{}}`), "cosigned-receipt at /parties"},
+		{parse(t, `[]`), "cosigned-receipt at "},
+		{edit(t, cosigned(t), "", "parties"), "cosigned-receipt at /parties"},
+		{parse(t, strings.Repeat(`[`, wire.MaxDepth+1)+strings.Repeat(`]`, wire.MaxDepth+1)), "json-depth at "},
+	} {
+		if got := verify(test.v); got != test.want {
+			t.Errorf("%.80s: got %q, want %q", test.v, got, test.want)
+		}
+	}
+}

@@ -134,6 +134,15 @@ func TestEnvelope(t *testing.T) {
 	}
 }
 
+// A urn that is no URN is a warning.
+func TestEnvelopeURN(t *testing.T) {
+	v := signEnvelope(t, edit(t, envelope(t), `"https://example.org/m-1"`, "references", "1", "urn"))
+	_, report := verifier(t, evidenceKey).VerifyEnvelope(v)
+	if last := report[len(report)-1]; last.Check != "urns" || broke(last.Err) != "envelope-urn at /references/1/urn" || report.Outcome() != wire.Passed {
+		t.Errorf("%v, %v", last, report.Err())
+	}
+}
+
 // An envelope whose own bound is far away still gets old.
 func TestEnvelopeAge(t *testing.T) {
 	f := verifier(t, evidenceKey)
