@@ -30,8 +30,12 @@ var (
 func Rules() []*wire.Rule {
 	return slices.Concat(
 		attestationRules,
+		settlementRules,
 		approvalRules,
 		revocationRules,
+		decisionRules,
+		cosignRules,
+		envelopeRules,
 	)
 }
 

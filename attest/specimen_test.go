@@ -24,6 +24,10 @@ type specimen struct {
 var specimens = []func(testing.TB) specimen{
 	approvalSpecimen,
 	revocationSpecimen,
+	settlementSpecimen,
+	decisionSpecimen,
+	cosignSpecimen,
+	envelopeSpecimen,
 }
 
 // Every member of every artifact is looked at: without it, or with a value of

@@ -119,8 +119,15 @@ var ErrNotBuilt = errors.New("this kind of artifact is not judged yet")
 
 // judges hold, for each kind, what makes its report.
 var judges = map[string]func(Subject) wire.Report{
-	"transcript":  judgeTranscript,
-	"attestation": judgeAttestation,
+	"approval_receipt":  judgeApproval,
+	"attestation":       judgeAttestation,
+	"cascade":           judgeCascade,
+	"cascade_traversal": judgeTraversal,
+	"cosign":            judgeCosign,
+	"envelope":          judgeEnvelope,
+	"fulfillment":       judgeFulfillment,
+	"revocation":        judgeRevocation,
+	"transcript":        judgeTranscript,
 }
 
 // Judge checks the artifact of a case. It returns ErrNotBuilt for a kind without
