@@ -125,11 +125,11 @@ func hashLine(transcript wire.Hash) string { return "Transcript hash: " + transc
 func findTerms(v wire.Value, at string) (string, bool) {
 	if v.Kind() == wire.String {
 		text := v.Text()
-		return at, !isIdentifier(text) && tellsTerms(text)
+		return at, !isIdentifier(text) && TellsTerms(text)
 	}
 	for name, m := range v.Members() {
 		below := at + wire.Pointer(name)
-		if tellsTerms(name) {
+		if TellsTerms(name) {
 			return below, true
 		}
 		if found, ok := findTerms(m, below); ok {

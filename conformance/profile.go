@@ -34,6 +34,14 @@ var profiles = map[string]profile{
 	"revocation-v1":              {revocationRecord, []string{"schema", "revokes-reference", "revocation-target", "signature"}},
 	"attestation-v1":             {attestation, []string{"deal-terms", "schema", "signed-parties", "party-signatures", "verified-parties"}},
 	"attestation-countersign-v1": {attestation, []string{"schema", "signed-parties", "digest", "countersigners"}},
+	"cascade-decision-v1":        {cascadeDecision, []string{"schema", "decision-id", "expected", "signature"}},
+	"fulfillment-attestation-v1": {fulfillmentAttestation, []string{
+		"schema", "fulfills-reference", "mediated", "fulfills-agreement", "signature",
+		"digest", "seed", "join-keys", "deal-terms",
+	}},
+	"cosign-v1": {cosignedReceipt, []string{
+		"expected-key", "schema", "counterparty-key", "publisher", "counterparty-entry", "digest", "signature",
+	}},
 	"message-chain-v1": {messageChain, []string{
 		"members", "count", "linkage", "signatures", "hashes",
 		"receipt", "receipt-signatures", "receipt-count", "receipt-head",
@@ -80,7 +88,7 @@ func Reason(r wire.Report) wire.Class {
 // artifactKind makes the kind of an artifact of package attest. The step "schema"
 // reads it; checks are those of its verifier; own are steps that only a suite has,
 // which may come before "schema" and then get the zero A.
-func artifactKind[A, S any](read func(wire.Value) (A, error), subject func(Question, A) (S, error), checks []wire.Check[S], own map[string]func(Question, A) error) kind {
+func artifactKind[A, S any](read func(Question) (A, error), subject func(Question, A) (S, error), checks []wire.Check[S], own map[string]func(Question, A) error) kind {
 	k := kind{names: append(slices.Collect(maps.Keys(own)), "schema")}
 	byName := make(map[string]func(S) error, len(checks))
 	for _, c := range checks {
@@ -91,7 +99,7 @@ func artifactKind[A, S any](read func(wire.Value) (A, error), subject func(Quest
 		var a A
 		return func(step string) (err error) {
 			if step == "schema" {
-				a, err = read(q.Input)
+				a, err = read(q)
 				return err
 			}
 			if run, ok := own[step]; ok {
@@ -105,6 +113,11 @@ func artifactKind[A, S any](read func(wire.Value) (A, error), subject func(Quest
 		}
 	}
 	return k
+}
+
+// input reads an artifact from the input alone.
+func input[A any](read func(wire.Value) (A, error)) func(Question) (A, error) {
+	return func(q Question) (A, error) { return read(q.Input) }
 }
 
 // ownKind makes a kind that only suites have.

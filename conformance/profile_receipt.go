@@ -8,20 +8,20 @@ import (
 	"github.com/concordia-node/concordia/wire"
 )
 
-var approvalReceipt = artifactKind(attest.ReadApprovalReceipt,
+var approvalReceipt = artifactKind(input(attest.ReadApprovalReceipt),
 	func(q Question, a *attest.ApprovalReceipt) (*attest.ApprovalSubject, error) {
 		f, err := q.verifier(q.oneKey("public_keys_b64url", "issuer"), true)
 		offer, _ := q.Context.Get("offer")
 		return &attest.ApprovalSubject{Verifier: f, Receipt: a, Offer: offer}, err
 	}, attest.ApprovalChecks(), nil)
 
-var revocationRecord = artifactKind(attest.ReadRevocationRecord,
+var revocationRecord = artifactKind(input(attest.ReadRevocationRecord),
 	func(q Question, r *attest.RevocationRecord) (*attest.RevocationSubject, error) {
 		f, err := q.verifier(q.oneKey("public_keys_b64url", "issuer"), false)
 		return &attest.RevocationSubject{Verifier: f, Record: r}, err
 	}, attest.RevocationChecks(), nil)
 
-var attestation = artifactKind(attest.ReadAttestation, attestationSubject, attest.AttestationChecks(),
+var attestation = artifactKind(input(attest.ReadAttestation), attestationSubject, attest.AttestationChecks(),
 	map[string]func(Question, *attest.Attestation) error{
 		"deal-terms":       dealTerms[*attest.Attestation],
 		"signed-parties":   func(_ Question, a *attest.Attestation) error { return signedParties(a, "") },

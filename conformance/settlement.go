@@ -33,19 +33,19 @@ func judgeCosign(s Subject) wire.Report {
 func judgeEnvelope(s Subject) wire.Report {
 	keys := s.Keys
 	if kid, _ := s.Artifact.At("provider", "kid"); !strings.HasPrefix(kid.Text(), "did:") {
-		keys = wire.AnyKeys{keys, named{s.Keys, wire.AgentID(kid.Text())}}
+		keys = wire.AnyKeys{keys, alias{s.Keys, wire.AgentID(kid.Text())}}
 	}
 	_, report := attest.Verifier{Keys: keys, Now: s.Now}.VerifyEnvelope(s.Artifact)
 	return report
 }
 
-// named answers for one name, whoever is asked for.
-type named struct {
+// An alias answers for one name, whoever is asked for.
+type alias struct {
 	keys wire.Keys
 	name wire.AgentID
 }
 
 // Key implements wire.Keys.
-func (k named) Key(_ wire.AgentID, at time.Time) (wire.PublicKey, error) {
+func (k alias) Key(_ wire.AgentID, at time.Time) (wire.PublicKey, error) {
 	return k.keys.Key(k.name, at)
 }
