@@ -119,8 +119,14 @@ var ErrNotBuilt = errors.New("this kind of artifact is not judged yet")
 
 // judges hold, for each kind, what makes its report.
 var judges = map[string]func(Subject) wire.Report{
-	"transcript":  judgeTranscript,
-	"attestation": judgeAttestation,
+	"a2a_part":         judgeA2APart,
+	"activation_proof": judgeActivationProof,
+	"attestation":      judgeAttestation,
+	"chain_session":    judgeChainSession,
+	"closure":          judgeClosure,
+	"commitment":       judgeCommitment,
+	"transcript":       judgeTranscript,
+	"unwind":           judgeUnwind,
 }
 
 // Judge checks the artifact of a case. It returns ErrNotBuilt for a kind without
