@@ -409,8 +409,8 @@ func (c comparand) equal(want comparand) bool {
 // operator returns a node's op for a Detail.
 func operator(node wire.Value) string {
 	op, _ := node.Get("op")
-	if op.Kind() == wire.Absent {
-		return "none"
+	if op.Kind() != wire.String {
+		return op.Kind().String()
 	}
 	return clip(op.Text())
 }
