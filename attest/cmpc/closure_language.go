@@ -171,10 +171,7 @@ func (e *evaluation) compare(node wire.Value, op string) (comparand, error) {
 }
 
 func (e *evaluation) member(node wire.Value) (comparand, error) {
-	values, _ := node.Get("values")
-	if values.Kind() != wire.Array {
-		return comparand{}, errMalformed("missing_values")
-	}
+	values, _ := node.Get("values") // of another kind it has no elements
 	accepted := make(map[string]bool, values.Len())
 	var classes [boolean]bool
 	for _, v := range values.Elems() {
@@ -358,10 +355,7 @@ func (e *evaluation) comparand(v wire.Value, name string) (comparand, error) {
 	}
 	switch v.Kind() {
 	case wire.Number:
-		f, ok := v.Float()
-		if !ok {
-			return comparand{}, errMalformed("non_finite_comparand:" + name)
-		}
+		f, _ := v.Float() // what has been parsed is finite
 		return comparand{class: number, number: f, text: v.Canonical()}, nil
 	case wire.String:
 		return comparand{class: text, text: v.Canonical()}, nil

@@ -90,6 +90,8 @@ func closureFaults(t *testing.T, seen map[string]int) {
 		{p, edit(t, c, `{"forged":1}`, "1", "mandate_proof_id"), judged, "closure at "}, // the reference takes it
 		{p, edit(t, c, `1e308`, "0", "commitment_terms", "quantity"), judged, "closure at "},
 		{edit(t, p, `"1"`, "aggregate_quantity_required"), c, judged, "closure-form at "},
+		{edit(t, p, `[]`, "expected_participants"), c, judged, "closure-form at "},
+		{edit(t, p, `{"did:web:alpha":1}`, "expected_participants"), c, judged, "closure-form at "},
 	} {
 		r := cmpc.Evaluate(cmpc.BilateralV1, test.parameters, list(test.commitments), test.now)
 		if got := broke(r.Err()); got != test.rule {
@@ -129,6 +131,8 @@ func TestClosureLanguage(t *testing.T) {
 		{`{"op":"x\ny"}`, "unknown_op:x?y"},
 		{`{"op":["and"]}`, "unknown_op:array"},
 		{`{}`, "unknown_op:absent"},
+		{`{"op":"` + strings.Repeat("x", 65) + `"}`, "unknown_op:" + strings.Repeat("x", 64)},
+		{`{"op":"in","field":"commitment_terms.unit","values":{"t":"t"}}`, "missing_values"},
 		{`{"op":"and","args":[]}`, "missing_args"},
 		{`{"op":"or","args":{}}`, "missing_args"},
 		{`{"op":"not"}`, "malformed_node"},
@@ -164,6 +168,10 @@ func TestClosureLanguage(t *testing.T) {
 		if got := said(cmpc.Evaluate(cmpc.ClosureLanguageV1, parameters, list(parse(t, commitmentsText)), time.Time{})); got != test.want {
 			t.Errorf("%s: got %s, want %s", test.expression, got, test.want)
 		}
+	}
+	r := cmpc.Evaluate(cmpc.ClosureLanguageV1, parse(t, `{"expression":{"op":"xor"}}`), nil, judged)
+	if err := r.Err(); broke(err) != "closure-form at " || !strings.Contains(err.Error(), "malformed_predicate (unknown_op:xor)") {
+		t.Error(err)
 	}
 	if got := said(cmpc.Evaluate(cmpc.ClosureLanguageV1, parse(t, `7`), nil, judged)); got != "parameters_not_an_object" {
 		t.Error(got)
