@@ -96,6 +96,12 @@ func (f *Verifier) CheckAge(t time.Time, at string) error {
 	return nil
 }
 
+// CheckRevoked looks an artifact up by its own id and by those it depends on among
+// the revocations that the verifier was given (SPEC §9.6.4c).
+func (f *Verifier) CheckRevoked(id string, issuer wire.AgentID, links ...Link) error {
+	return f.checkRevoked(id, issuer, links)
+}
+
 var errNoSignature = errors.New("there is no signature")
 
 var schemas = schema.New(func(s string) bool { _, err := wire.ParseTime(s); return err == nil })

@@ -119,15 +119,23 @@ var ErrNotBuilt = errors.New("this kind of artifact is not judged yet")
 
 // judges hold, for each kind, what makes its report.
 var judges = map[string]func(Subject) wire.Report{
+	"a2a_part":          judgeA2APart,
+	"activation_proof":  judgeActivationProof,
 	"approval_receipt":  judgeApproval,
+	"attestation":       judgeAttestation,
 	"attestation":       judgeAttestation,
 	"cascade":           judgeCascade,
 	"cascade_traversal": judgeTraversal,
+	"chain_session":     judgeChainSession,
+	"closure":           judgeClosure,
+	"commitment":        judgeCommitment,
 	"cosign":            judgeCosign,
 	"envelope":          judgeEnvelope,
 	"fulfillment":       judgeFulfillment,
 	"revocation":        judgeRevocation,
 	"transcript":        judgeTranscript,
+	"transcript":        judgeTranscript,
+	"unwind":            judgeUnwind,
 }
 
 // Judge checks the artifact of a case. It returns ErrNotBuilt for a kind without

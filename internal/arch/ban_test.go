@@ -20,7 +20,7 @@ type ban struct {
 // bans are the imports this module does without, and why.
 var bans = []ban{
 	{path: "encoding/json", why: "its case-insensitive names and last duplicate must never see signed bytes: use the value tree of package wire",
-		in: []string{"wire", "offer", "offer/*", "session", "attest", "attest/*"}},
+		in: []string{"wire", "wire/a2a", "offer", "offer/*", "session", "attest", "attest/*"}},
 	{path: "github.com/cyberphone/json-canonicalization", why: "accepts broken numbers, UTF-8 and surrogates, and overflows the stack on deep input"},
 	{path: "github.com/hdevalence/ed25519consensus", why: "accepts signatures that single verification refuses, so two nodes could disagree"},
 	{path: "github.com/oasisprotocol/curve25519-voi", why: "its defaults give other verdicts than the standard library"},

@@ -24,6 +24,7 @@ var layers = [][]string{
 		"protocol",
 		"relay",
 		"session/transcript",
+		"wire/a2a",
 		"wire/keyfile",
 		"wire/resolve",
 	},

@@ -18,6 +18,7 @@ var pure = []string{
 	"protocol/source",
 	"session",
 	"wire",
+	"wire/a2a",
 }
 
 // impureImports says why a pure package does not import a package.

@@ -1,0 +1,119 @@
+package cmpc
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/concordia-node/concordia/attest"
+	"github.com/concordia-node/concordia/wire"
+)
+
+// An AtomicActivationProof says that the closure predicate of a chain session
+// held and that all commitments took effect at one moment (SPEC §9.11.2).
+type AtomicActivationProof struct {
+	ID          string
+	Session     string // of the chain session
+	Predicate   string // of the closure predicate
+	Commitments []string
+	ActivatedAt time.Time
+	Issuer      wire.AgentID
+
+	value wire.Value
+}
+
+// The rules of activation proofs.
+var (
+	RuleActivation            = &wire.Rule{Section: "9.11.2", Name: "activation", Class: wire.ClassSchema, Text: "an activation proof has the members of its schema and no others"}
+	RuleActivationSignature   = &wire.Rule{Section: "9.11.2", Name: "activation-signature", Class: wire.ClassSignature, Text: "the issuer signed the activation proof"}
+	RuleActivationEvaluation  = &wire.Rule{Section: "9.11.2", Name: "activation-evaluation", Class: wire.ClassBinding, Text: "an activation proof does not say that its predicate was unsatisfied"}
+	RuleActivationCommitments = &wire.Rule{Section: "9.11.2", Name: "activation-commitments", Class: wire.ClassSchema, Text: "an activation proof lists each commitment once"}
+	RuleActivationSession     = &wire.Rule{Section: "9.11.2", Name: "activation-session", Class: wire.ClassBinding, Text: "the chain session at hand, its predicate and its commitments are those that the proof activates, before the deadline"}
+)
+
+var activationRules = []*wire.Rule{
+	RuleActivation, RuleActivationSignature, RuleActivationEvaluation, RuleActivationCommitments, RuleActivationSession,
+}
+
+// ReadAtomicActivationProof checks the shape of an activation proof. It verifies
+// nothing.
+func ReadAtomicActivationProof(v wire.Value) (*AtomicActivationProof, error) {
+	r, err := attest.Shape(v, "atomic_activation_proof", RuleActivation)
+	if err != nil {
+		return nil, err
+	}
+	p := &AtomicActivationProof{
+		ID: r.Text("activation_proof_id"), Session: r.Text("chain_session_id"), Predicate: r.Text("closure_predicate_id"),
+		Commitments: r.Strings("commitment_ids"), ActivatedAt: r.Time("activated_at"),
+		Issuer: wire.ReadID[wire.AgentID](r, "issuer_did"), value: v,
+	}
+	return p, r.Err()
+}
+
+// Value returns the proof as it was received.
+func (p *AtomicActivationProof) Value() wire.Value { return p.value }
+
+// An ActivationSubject is an activation proof with what it is verified by.
+type ActivationSubject struct {
+	attest.Verifier
+	Proof   *AtomicActivationProof
+	Session *ChainSession // which it has to activate; nil if any
+}
+
+// ActivationChecks are the checks of an activation proof in order (SPEC §9.11.2).
+// A proof does not get old: what took effect stays so.
+func ActivationChecks() []wire.Check[*ActivationSubject] {
+	return []wire.Check[*ActivationSubject]{
+		{Name: "signature", Run: (*ActivationSubject).checkSignature},
+		{Name: "evaluation", Run: (*ActivationSubject).checkEvaluation},
+		{Name: "commitments", Run: (*ActivationSubject).checkCommitments},
+		{Name: "freshness", Run: func(s *ActivationSubject) error { return s.CheckAnchor(s.Proof.ActivatedAt, "/activated_at") }},
+		{Name: "session", Run: (*ActivationSubject).checkSession},
+	}
+}
+
+// VerifyActivation checks an activation proof, and that it activates a chain
+// session unless that is nil.
+func VerifyActivation(f attest.Verifier, v wire.Value, of *ChainSession) (*AtomicActivationProof, wire.Report) {
+	return attest.Judge(v, ReadAtomicActivationProof, func(p *AtomicActivationProof) *ActivationSubject {
+		return &ActivationSubject{Verifier: f, Proof: p, Session: of}
+	}, ActivationChecks())
+}
+
+func (s *ActivationSubject) checkSignature() error {
+	p := s.Proof
+	return s.CheckSignature(signed(RuleActivationSignature, p.value, p.Issuer, p.ActivatedAt))
+}
+
+// checkEvaluation refuses a proof that contradicts itself. What else is in
+// predicate_evaluation is the issuer's own account and proves nothing.
+func (s *ActivationSubject) checkEvaluation() error {
+	if v, ok := s.Proof.value.At("predicate_evaluation", "result"); ok && v.Text() != "satisfied" {
+		return RuleActivationEvaluation.At("/predicate_evaluation/result")
+	}
+	return nil
+}
+
+func (s *ActivationSubject) checkCommitments() error {
+	if i := twice(s.Proof.Commitments); i >= 0 {
+		return RuleActivationCommitments.Because(fmt.Sprintf("/commitment_ids/%d", i), errTwice)
+	}
+	return nil
+}
+
+func (s *ActivationSubject) checkSession() error {
+	switch p := s.Proof; {
+	case s.Session == nil:
+		return noSession()
+	case p.Session != s.Session.ID:
+		return RuleActivationSession.Because("/chain_session_id", errElsewhere)
+	case p.Predicate != s.Session.Predicate:
+		return RuleActivationSession.Because("/closure_predicate_id", errors.New("the chain session closes by another predicate"))
+	case !slices.Equal(slices.Sorted(slices.Values(p.Commitments)), slices.Sorted(slices.Values(s.Session.Commitments))):
+		return RuleActivationSession.Because("/commitment_ids", errors.New("the chain session has other commitments"))
+	case !p.ActivatedAt.Before(s.Session.Deadline):
+		return RuleActivationSession.Because("/activated_at", errors.New("the activation deadline had passed"))
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package cmpc
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/concordia-node/concordia/wire"
+)
+
+// Rules lists the rules of this package, kind by kind.
+func Rules() []*wire.Rule {
+	return slices.Concat(commitmentRules, activationRules, unwindRules, closureRules, sessionRules, transitionRules)
+}
+
+var (
+	errElsewhere = errors.New("it is of another chain session")
+	errTwice     = errors.New("listed twice")
+)
+
+// moot says that a check has nothing to compare with.
+func noSession() error {
+	return &wire.Unchecked{Why: "the chain session is not at hand", Moot: true}
+}
+
+// nullable returns a string or null that a schema has looked at; null is "".
+func nullable(r wire.Reader, name string) string {
+	v, _ := r.Whole().Get(name)
+	return v.Text()
+}
+
+// twice returns the index of the first entry that is in the list before already,
+// or -1.
+func twice(list []string) int {
+	seen := make(map[string]bool, len(list))
+	for i, s := range list {
+		if seen[s] {
+			return i
+		}
+		seen[s] = true
+	}
+	return -1
+}

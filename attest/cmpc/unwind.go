@@ -1,0 +1,110 @@
+package cmpc
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/concordia-node/concordia/attest"
+	"github.com/concordia-node/concordia/wire"
+)
+
+// An UnwindRecord says that a chain session was dissolved, why, and which
+// commitments no longer bind (SPEC §9.11.2).
+type UnwindRecord struct {
+	ID           string
+	Session      string // of the chain session
+	Reason       Dissolution
+	Affected     []string // commitments
+	Issuer       wire.AgentID
+	IssuedAt     time.Time
+	Acknowledged bool // there is an acknowledgment; nothing says by whom
+
+	value wire.Value
+}
+
+// A Dissolution is why a chain session was dissolved.
+type Dissolution string
+
+// The reasons of SPEC §9.11.2.
+const (
+	PredicateFailed    Dissolution = "predicate_failed"
+	Timeout            Dissolution = "timeout"
+	ExplicitWithdrawal Dissolution = "explicit_withdrawal"
+	MandateViolation   Dissolution = "mandate_violation"
+)
+
+// The rules of unwind records.
+var (
+	RuleUnwind          = &wire.Rule{Section: "9.11.2", Name: "unwind", Class: wire.ClassSchema, Text: "an unwind record has the members of its schema and no others"}
+	RuleUnwindSignature = &wire.Rule{Section: "9.11.2", Name: "unwind-signature", Class: wire.ClassSignature, Text: "the issuer signed the unwind record"}
+	RuleUnwindSession   = &wire.Rule{Section: "9.11.2", Name: "unwind-session", Class: wire.ClassBinding, Text: "the chain session at hand is the one that is dissolved, and has the affected commitments"}
+)
+
+var unwindRules = []*wire.Rule{RuleUnwind, RuleUnwindSignature, RuleUnwindSession}
+
+// ReadUnwindRecord checks the shape of an unwind record. It verifies nothing.
+func ReadUnwindRecord(v wire.Value) (*UnwindRecord, error) {
+	r, err := attest.Shape(v, "unwind_record", RuleUnwind)
+	if err != nil {
+		return nil, err
+	}
+	u := &UnwindRecord{
+		ID: r.Text("unwind_record_id"), Session: r.Text("chain_session_id"), Reason: Dissolution(r.Text("dissolution_reason")),
+		Affected: r.Strings("affected_commitment_ids"), Issuer: wire.ReadID[wire.AgentID](r, "issuer_did"),
+		IssuedAt: r.Time("issued_at"), Acknowledged: r.Value("counterparty_acknowledgment").Kind() == wire.Object, value: v,
+	}
+	return u, r.Err()
+}
+
+// Value returns the record as it was received.
+func (u *UnwindRecord) Value() wire.Value { return u.value }
+
+// An UnwindSubject is an unwind record with what it is verified by.
+type UnwindSubject struct {
+	attest.Verifier
+	Record  *UnwindRecord
+	Session *ChainSession // which it has to dissolve; nil if any
+}
+
+// UnwindChecks are the checks of an unwind record in order (SPEC §9.11.2). A
+// record does not get old.
+func UnwindChecks() []wire.Check[*UnwindSubject] {
+	return []wire.Check[*UnwindSubject]{
+		{Name: "signature", Run: (*UnwindSubject).checkSignature},
+		{Name: "freshness", Run: func(s *UnwindSubject) error { return s.CheckAnchor(s.Record.IssuedAt, "/issued_at") }},
+		{Name: "session", Run: (*UnwindSubject).checkSession},
+	}
+}
+
+// VerifyUnwind checks an unwind record, and that it dissolves a chain session
+// unless that is nil.
+func VerifyUnwind(f attest.Verifier, v wire.Value, of *ChainSession) (*UnwindRecord, wire.Report) {
+	return attest.Judge(v, ReadUnwindRecord, func(u *UnwindRecord) *UnwindSubject {
+		return &UnwindSubject{Verifier: f, Record: u, Session: of}
+	}, UnwindChecks())
+}
+
+func (s *UnwindSubject) checkSignature() error {
+	u := s.Record
+	return s.CheckSignature(signed(RuleUnwindSignature, u.value, u.Issuer, u.IssuedAt))
+}
+
+func (s *UnwindSubject) checkSession() error {
+	if s.Session == nil {
+		return noSession()
+	}
+	if s.Record.Session != s.Session.ID {
+		return RuleUnwindSession.Because("/chain_session_id", errElsewhere)
+	}
+	known := make(map[string]bool, len(s.Session.Commitments))
+	for _, id := range s.Session.Commitments {
+		known[id] = true
+	}
+	for i, id := range s.Record.Affected {
+		if !known[id] {
+			return RuleUnwindSession.Because(fmt.Sprintf("/affected_commitment_ids/%d", i), errors.New("no commitment of the chain session"))
+		}
+	}
+	return nil
+}

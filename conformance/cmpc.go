@@ -1,0 +1,99 @@
+package conformance
+
+import (
+	"github.com/concordia-node/concordia/attest"
+	"github.com/concordia-node/concordia/attest/cmpc"
+	"github.com/concordia-node/concordia/wire"
+)
+
+// cmpcVerifier returns what the case brings to an artifact, with the revocations of
+// its context. Whoever has a key in the case may revoke.
+func cmpcVerifier(s Subject) attest.Verifier {
+	f := attest.Verifier{Keys: s.Keys, Now: s.Now}
+	if records, ok := s.Context.Get("revocation_records"); ok {
+		var list []wire.Value
+		for _, v := range records.Elems() {
+			list = append(list, v)
+		}
+		f.Revocations, _ = f.ReadRevocations(list, func(revoker wire.AgentID) bool {
+			_, err := s.Keys.Key(revoker, s.Now)
+			return err == nil
+		})
+	}
+	return f
+}
+
+// chainSession returns the chain session of the context, nil if there is none.
+func (s Subject) chainSession() (*cmpc.ChainSession, error) {
+	v, ok := s.Context.Get("chain_session")
+	if !ok || v.Kind() == wire.Null {
+		return nil, nil
+	}
+	return cmpc.ReadChainSession(v)
+}
+
+// ofSession judges an artifact that may have to belong to a chain session.
+func ofSession[A any](s Subject, verify func(attest.Verifier, wire.Value, *cmpc.ChainSession) (A, wire.Report)) wire.Report {
+	session, err := s.chainSession()
+	if err != nil {
+		return wire.Report{wire.Find("context", false, err)}
+	}
+	_, report := verify(cmpcVerifier(s), s.Artifact, session)
+	return report
+}
+
+func judgeCommitment(s Subject) wire.Report      { return ofSession(s, cmpc.VerifyCommitment) }
+func judgeActivationProof(s Subject) wire.Report { return ofSession(s, cmpc.VerifyActivation) }
+func judgeUnwind(s Subject) wire.Report          { return ofSession(s, cmpc.VerifyUnwind) }
+
+// judgeChainSession judges whether a session may pass to another state at
+// transition_now.
+func judgeChainSession(s Subject) wire.Report {
+	r := wire.Read(s.Artifact, "", ruleCase)
+	f := cmpcVerifier(s)
+	f.Now = r.Time("transition_now")
+	session, to := r.Object("initial_session").Whole(), r.Text("attempt_transition")
+	if err := r.Err(); err != nil {
+		return wire.Report{wire.Find("read", false, err)}
+	}
+	if to == "" {
+		return wire.Report{wire.Find("read", false, cmpc.RuleTransition.At("/attempt_transition"))}
+	}
+	_, report := cmpc.VerifyChainSession(f, session, cmpc.State(to))
+	return report
+}
+
+// judgeClosure judges whether commitments satisfy a predicate: its type and
+// parameters, or a whole closure predicate artifact, which then has to be in force.
+func judgeClosure(s Subject) wire.Report {
+	r := wire.Read(s.Artifact, "", ruleCase)
+	predicate := r.Object("predicate")
+	var commitments []wire.Value
+	for _, v := range r.Array("commitments").Elems() {
+		commitments = append(commitments, v)
+	}
+	id, profile := predicate.Text("predicate_id"), predicate.Text("type")
+	if err := r.Err(); err != nil {
+		return wire.Report{wire.Find("read", false, err)}
+	}
+	var session *cmpc.ChainSession
+	var report wire.Report
+	if v, ok := s.Artifact.Get("chain_session"); ok {
+		var err error
+		session, err = cmpc.ReadChainSession(v)
+		report = append(report, wire.Find("chain-session", false, err))
+		if err == nil {
+			report = append(report, wire.Find("session", false, session.CheckClosesBy(id)))
+		}
+	}
+	parameters, ok := predicate.Whole().Get("parameters")
+	if !ok && predicate.Has("condition") {
+		p, signed := cmpc.VerifyClosurePredicate(cmpcVerifier(s), predicate.Whole(), session)
+		report = append(report, signed...)
+		if p == nil {
+			return report
+		}
+		parameters = p.Condition
+	}
+	return append(report, wire.Find("closure", false, cmpc.Evaluate(profile, parameters, commitments, s.Now).Err()))
+}
