@@ -95,6 +95,9 @@ type Misfit struct {
 
 func (m *Misfit) Error() string { return m.Pointer + ": " + m.Why.Error() }
 
+// Unwrap makes errors.Is(err, ErrTooCostly) work.
+func (m *Misfit) Unwrap() error { return m.Why }
+
 // Check reports how a document, in canonical JSON, does not fit the named schema,
 // or nil. It panics if there is no such schema.
 func (s *Set) Check(name, canonical string) (misfit *Misfit) {
@@ -138,6 +141,9 @@ func decode(canonical string) (any, error) {
 	var v any
 	if err := d.Decode(&v); err != nil {
 		return nil, fmt.Errorf("reading canonical JSON: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("reading canonical JSON: more than one value")
 	}
 	return v, nil
 }
