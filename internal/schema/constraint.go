@@ -10,7 +10,7 @@ const (
 	maxNesting  = 32       // objects and arrays; half of what an artifact may nest, which carries it
 	maxPatterns = 32       // each costs its compilation, whether it is used or not
 	maxPattern  = 256      // code points
-	maxProgram  = 2000     // instructions of a compiled pattern, which each byte may have to pass
+	maxProgram  = 4000     // instructions of all patterns; they cost memory, and each byte may have to pass them
 	maxLoop     = 10       // times; a counted repetition beyond it counts as unbounded inside another
 )
 

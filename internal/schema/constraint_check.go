@@ -198,10 +198,11 @@ func (e *evaluation) object(n *node, v *value) bool {
 		return false
 	}
 	for _, d := range n.dependents {
-		if !e.spend(1) {
+		has := e.has(v, d.name)
+		if e.left < 0 {
 			return false
 		}
-		if v.get(d.name) == nil {
+		if !has {
 			continue
 		}
 		if d.sub != nil && !e.check(d.sub, v) || !e.required(n, "dependentRequired", d.required, v) {
@@ -221,20 +222,23 @@ func (e *evaluation) object(n *node, v *value) bool {
 
 func (e *evaluation) required(n *node, keyword string, names []string, v *value) bool {
 	for _, name := range names {
-		if !e.spend(1) {
-			return false
-		}
-		if v.get(name) == nil {
+		if !e.has(v, name) {
 			return e.fail(n, keyword)
 		}
 	}
 	return true
 }
 
+// has reports whether an object has a member. The names that are compared may be
+// long and equal up to their ends.
+func (e *evaluation) has(v *value, name string) bool {
+	return e.spend(1+len(name)) && v.get(name) != nil
+}
+
 // member checks one member of an object.
 func (e *evaluation) member(n *node, name, v *value) bool {
 	at := step{name: name.text, named: true}
-	if !e.spend(1) || n.names != nil && !e.below(at, n.names, name) {
+	if !e.spend(1+len(name.text)) || n.names != nil && !e.below(at, n.names, name) {
 		return false
 	}
 	sub, known := n.properties[name.text]

@@ -14,7 +14,8 @@ const dialect = "https://json-schema.org/draft/2020-12/schema"
 type parser struct {
 	doc      *document
 	path     []step // to the value being read
-	patterns int
+	patterns int    // so far
+	program  int    // instructions of them
 	refs     []reference
 }
 
@@ -352,10 +353,11 @@ func (p *parser) pattern(text string) (*pattern, *Misfit) {
 	if p.patterns++; p.patterns > maxPatterns {
 		return nil, p.fail(errManyPatterns)
 	}
-	re, err := parsePattern(text)
+	re, err := parsePattern(text, maxProgram-p.program)
 	if err != nil {
 		return nil, p.fail(fmt.Errorf("not a pattern for a constraint: %w", err))
 	}
+	p.program += re.size
 	return re, nil
 }
 

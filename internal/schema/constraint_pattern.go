@@ -23,7 +23,7 @@ func (p *pattern) cost(text string) int { return (len(text) + 1) * (1 + p.size/8
 
 var (
 	errPatternLong   = errors.New("it is too long")
-	errPatternSize   = errors.New("its counted repetitions make it too large")
+	errPatternSize   = errors.New("with its repetitions counted out, it is too large")
 	errPatternNested = errors.New("a repetition without bound inside another takes some verifiers exponential time")
 	errPatternSyntax = errors.New("not in the syntax that ECMA-262 and RE2 have in common")
 )
@@ -31,7 +31,8 @@ var (
 // parsePattern reads a pattern: ECMA-262 without lookaround and back references.
 // The engine is RE2's; where the two give one syntax two meanings, translate
 // writes what ECMA-262 means, and refuses what only RE2 has.
-func parsePattern(text string) (*pattern, error) {
+// It is refused if its program is larger than room.
+func parsePattern(text string, room int) (*pattern, error) {
 	if utf8.RuneCountInString(text) > maxPattern {
 		return nil, errPatternLong
 	}
@@ -50,7 +51,7 @@ func parsePattern(text string) (*pattern, error) {
 		return nil, errPatternNested
 	}
 	size := programSize(tree)
-	if size > maxProgram {
+	if size > room {
 		return nil, errPatternSize
 	}
 	re, err := regexp.Compile(t.out.String())
@@ -86,18 +87,29 @@ func nested(re *syntax.Regexp, inside bool) bool {
 	return false
 }
 
-// programSize returns how many instructions an expression makes, or some more. The
-// parser of package syntax keeps it below what an int holds.
+// programSize returns about how many instructions an expression makes, and not
+// fewer. The parser of package syntax keeps it below what an int holds.
 func programSize(re *syntax.Regexp) int {
-	size := 2
-	if re.Op == syntax.OpLiteral {
-		size += len(re.Rune)
-	}
+	size := 0
 	for _, sub := range re.Sub {
 		size += programSize(sub)
 	}
-	if re.Op == syntax.OpRepeat {
-		size *= max(re.Max, re.Min+1)
+	switch re.Op {
+	case syntax.OpConcat:
+	case syntax.OpLiteral:
+		size = len(re.Rune)
+	case syntax.OpCapture:
+		size += 2
+	case syntax.OpAlternate:
+		size += len(re.Sub)
+	case syntax.OpRepeat:
+		times := re.Max
+		if times < 0 {
+			times = re.Min + 1
+		}
+		size = (size + 1) * max(times, 1)
+	default:
+		size++
 	}
 	return size
 }
