@@ -125,9 +125,10 @@ const (
 // A translation turns ECMA-262 into the syntax of package regexp. Its methods
 // return false for what cannot be translated.
 type translation struct {
-	in  []rune
-	pos int
-	out strings.Builder
+	in        []rune
+	pos       int
+	out       strings.Builder
+	assertion bool // what was read last: it cannot be repeated
 }
 
 // peek returns the n-th rune from here, or -1.
@@ -151,7 +152,8 @@ func (t *translation) all() bool {
 	for t.pos < len(t.in) {
 		c := t.in[t.pos]
 		t.pos++
-		ok := true
+		ok, after := true, t.assertion
+		t.assertion = false
 		switch c {
 		case '\\':
 			ok = t.escape()
@@ -160,7 +162,13 @@ func (t *translation) all() bool {
 		case '(':
 			ok = t.group()
 		case '{':
-			ok = t.count()
+			ok = !after && t.count()
+		case '*', '+', '?':
+			ok = !after
+			t.out.WriteRune(c)
+		case '^', '$':
+			t.assertion = true
+			t.out.WriteRune(c)
 		case '.':
 			t.out.WriteString("[" + ecmaNotNewline + "]")
 		default:
@@ -224,6 +232,7 @@ func (t *translation) escape() bool {
 	case 'S':
 		t.out.WriteString("[^" + ecmaSpace + "]")
 	case 'b', 'B':
+		t.assertion = true
 		t.out.WriteString(`\` + string(c))
 	default:
 		return t.set() || t.character()

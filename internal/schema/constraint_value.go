@@ -1,14 +1,13 @@
 package schema
 
 import (
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"encoding/json"
 )
 
 // A kind is a set of JSON types. A number without a fraction is of two.
