@@ -4,7 +4,7 @@ import "errors"
 
 // Caps on a constraint. A constraint is written by hand and says what an action
 // may be; one that needs more is an attack or a program, and neither is a limit
-// that a person has read. (SPEC §9.9)
+// that a person has read. (rfcs/adr/0007)
 const (
 	maxText     = 64 << 10 // bytes; a quarter of the largest message
 	maxNesting  = 32       // objects and arrays; half of what an artifact may nest, which carries it
@@ -48,7 +48,7 @@ type Constraint struct {
 // ParseConstraint reads a peer's schema, canonical JSON. The schema is JSON Schema
 // 2020-12 with the keywords that can be evaluated from the document alone; any
 // other keyword is refused, so that a misspelt limit is not a missing one. The
-// error is a *Misfit whose pointer leads into the schema. (SPEC §9.9)
+// error is a *Misfit whose pointer leads into the schema. (rfcs/adr/0007)
 func ParseConstraint(canonical string) (*Constraint, error) {
 	if len(canonical) > maxText {
 		return nil, &Misfit{Why: errTextTooLong}
