@@ -1,6 +1,9 @@
 package schema
 
-import "errors"
+import (
+	"cmp"
+	"errors"
+)
 
 // Caps on a constraint. A constraint is written by hand and says what an action
 // may be; one that needs more is an attack or a program, and neither is a limit
@@ -27,6 +30,7 @@ const (
 var ErrTooCostly = errors.New("checking it would cost too much")
 
 var (
+	errUnsaid       = errors.New("does not satisfy the constraint") // no check fails without saying so; if one did, it must not pass
 	errTextTooLong  = errors.New("the constraint is too long")
 	errTooDeep      = errors.New("it nests too deep")
 	errNotUTF8      = errors.New("the text is not UTF-8")
@@ -97,5 +101,5 @@ func (c *Constraint) evaluate(doc *document) (*Misfit, int) {
 	case ok:
 		return nil, maxSteps - e.left
 	}
-	return e.misfit, maxSteps - e.left
+	return cmp.Or(e.misfit, &Misfit{Why: errUnsaid}), maxSteps - e.left
 }
