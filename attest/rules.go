@@ -32,6 +32,8 @@ func Rules() []*wire.Rule {
 		attestationRules,
 		approvalRules,
 		revocationRules,
+		mandateRules,
+		predicateRules,
 	)
 }
 

@@ -24,6 +24,8 @@ type specimen struct {
 var specimens = []func(testing.TB) specimen{
 	approvalSpecimen,
 	revocationSpecimen,
+	mandateSpecimen,
+	predicateSpecimen,
 }
 
 // Every member of every artifact is looked at: without it, or with a value of

@@ -119,8 +119,10 @@ var ErrNotBuilt = errors.New("this kind of artifact is not judged yet")
 
 // judges hold, for each kind, what makes its report.
 var judges = map[string]func(Subject) wire.Report{
-	"transcript":  judgeTranscript,
 	"attestation": judgeAttestation,
+	"mandate":     judgeMandate,
+	"predicate":   judgePredicate,
+	"transcript":  judgeTranscript,
 }
 
 // Judge checks the artifact of a case. It returns ErrNotBuilt for a kind without

@@ -1,0 +1,85 @@
+package conformance
+
+import (
+	"time"
+
+	"github.com/concordia-node/concordia/attest"
+	"github.com/concordia-node/concordia/wire"
+)
+
+// judgeMandate judges a mandate for the use that the context tells: action,
+// sequence_key, state_active, uses. A case tells everything: a mandate it does not
+// say was used was not, and without an action none has to be allowed.
+func judgeMandate(s Subject) wire.Report {
+	var use attest.Use
+	var uses int64
+	for name, v := range s.Context.Members() {
+		ok := true
+		switch name {
+		case "action":
+			use.Action = v
+			if v.Kind() == wire.Null {
+				use.Action = wire.Value{}
+			}
+		case "sequence_key":
+			use.SequenceKey = v.Text()
+			ok = v.Kind() == wire.String || v.Kind() == wire.Null
+		case "state_active":
+			ok = v.Kind() == wire.Bool || v.Kind() == wire.Null
+			if v.Kind() == wire.Bool {
+				active := v.Bool()
+				use.StateActive = &active
+			}
+		case "uses":
+			uses, ok = v.Int()
+			ok = ok && uses >= 0
+		}
+		if !ok {
+			return unclear
+		}
+	}
+	use.Uses = &uses
+	f, report := s.verifier()
+	if report != nil {
+		return report
+	}
+	m, report := f.VerifyMandate(s.Artifact, use)
+	if m != nil && use.Action.Kind() == wire.Absent {
+		report = withoutAction(report)
+	}
+	return report
+}
+
+// withoutAction is the report of a mandate of which only is asked whether it is in
+// force.
+func withoutAction(report wire.Report) wire.Report {
+	for i, f := range report {
+		if u, ok := f.Err.(*wire.Unchecked); ok && (f.Check == "action" || f.Check == "delegated-action") {
+			report[i] = wire.Find(f.Check, f.Optional, &wire.Unchecked{Why: u.Why, Moot: true})
+		}
+	}
+	return report
+}
+
+// verifier is what the judge of an artifact brings. Of the revocation_records in
+// the context those count that verify; everybody who has a key in the case may
+// revoke anything.
+func (s Subject) verifier() (attest.Verifier, wire.Report) {
+	f := attest.Verifier{Keys: s.Keys, Now: s.Now}
+	listed, ok := s.Context.Get("revocation_records")
+	if !ok || listed.Kind() == wire.Null {
+		return f, nil
+	}
+	if listed.Kind() != wire.Array {
+		return f, unclear
+	}
+	var records []wire.Value
+	for _, r := range listed.Elems() {
+		records = append(records, r)
+	}
+	f.Revocations, _ = f.ReadRevocations(records, func(revoker wire.AgentID) bool {
+		_, err := s.Keys.Key(revoker, time.Time{})
+		return err == nil
+	})
+	return f, nil
+}
