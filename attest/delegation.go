@@ -210,8 +210,8 @@ func (s *MandateSubject) checkDelegatedAction() error {
 	if moot := s.direct(); moot != nil {
 		return moot
 	}
-	if s.Use.Action.Kind() == wire.Absent {
-		return &wire.Unchecked{Why: "no action is at hand"}
+	if err := s.ready(); err != nil {
+		return err
 	}
 	for i, d := range s.Mandate.Chain {
 		if d.Restriction.Kind() == wire.Absent {

@@ -275,10 +275,22 @@ func (s *MandateSubject) checkConstraints() error {
 
 var errNoAction = errors.New("the action is not an object")
 
-// checkAction checks the action against the mandate's own constraints.
-func (s *MandateSubject) checkAction() error {
+// ready says why the action is not judged. A schema may cost a tenth of a second:
+// that is spent on mandates alone that their issuer signed.
+func (s *MandateSubject) ready() error {
 	if s.Use.Action.Kind() == wire.Absent {
 		return &wire.Unchecked{Why: "no action is at hand"}
+	}
+	if s.checkSignature() != nil {
+		return &wire.Unchecked{Why: "the issuer's signature does not verify"}
+	}
+	return nil
+}
+
+// checkAction checks the action against the mandate's own constraints.
+func (s *MandateSubject) checkAction() error {
+	if err := s.ready(); err != nil {
+		return err
 	}
 	c, err := constraint(s.Mandate.Constraints, RuleConstraints, "/constraints")
 	if err != nil {

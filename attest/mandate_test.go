@@ -1,9 +1,9 @@
 package attest_test
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/asn1"
 	"encoding/base64"
@@ -340,16 +340,19 @@ func p256(tb testing.TB, name string) (*ecdsa.PrivateKey, wire.PublicKey) {
 func es256(tb testing.TB, private *ecdsa.PrivateKey, v wire.Value, high bool) wire.Value {
 	tb.Helper()
 	digest := sha256.Sum256([]byte(v.Canonical()))
-	r, s, err := ecdsa.Sign(rand.Reader, private, digest[:])
+	der, err := private.Sign(nil, digest[:], crypto.SHA256) // RFC 6979: the same each time
 	if err != nil {
 		tb.Fatal(err)
 	}
-	order := elliptic.P256().Params().N
-	if (s.Cmp(new(big.Int).Rsh(order, 1)) > 0) != high {
-		s.Sub(order, s)
+	var pair struct{ R, S *big.Int }
+	if _, err := asn1.Unmarshal(der, &pair); err != nil {
+		tb.Fatal(err)
 	}
-	der, err := asn1.Marshal(struct{ R, S *big.Int }{r, s})
-	if err != nil {
+	order := elliptic.P256().Params().N
+	if (pair.S.Cmp(new(big.Int).Rsh(order, 1)) > 0) != high {
+		pair.S.Sub(order, pair.S)
+	}
+	if der, err = asn1.Marshal(pair); err != nil {
 		tb.Fatal(err)
 	}
 	return wire.Text(base64.URLEncoding.EncodeToString(der))
