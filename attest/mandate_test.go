@@ -7,7 +7,9 @@ import (
 	"crypto/sha256"
 	"encoding/asn1"
 	"encoding/base64"
+	"errors"
 	"math/big"
+	"slices"
 	"testing"
 	"time"
 
@@ -356,4 +358,81 @@ func es256(tb testing.TB, private *ecdsa.PrivateKey, v wire.Value, high bool) wi
 		tb.Fatal(err)
 	}
 	return wire.Text(base64.URLEncoding.EncodeToString(der))
+}
+
+// found returns the outcome of one check of a report, and what it says.
+func found(t *testing.T, report wire.Report, check string) (wire.Outcome, string) {
+	t.Helper()
+	for _, f := range report {
+		if f.Check == check {
+			return f.Outcome, verdict(wire.Report{f})
+		}
+	}
+	t.Fatalf("no check %s", check)
+	return 0, ""
+}
+
+// Each check stands by itself: a profile may have any of them without the others.
+func TestMandateChecksAlone(t *testing.T) {
+	f := verifier(t, board, lead, buyer)
+	wrong := signMandate(t, edit(t, mandate(t), `"thing"`, "constraints", "type"))
+	wrongLink := signMandate(t, edit(t, mandate(t), `{"max_amount":1}`, "delegation_chain", "1", "scope_restriction"))
+	for _, test := range []struct {
+		v     wire.Value
+		use   attest.Use
+		check string
+		want  string
+	}{
+		{wrong, attest.Use{}, "constraints", "constraints at /constraints/type"},
+		{wrong, use(t), "action", "constraints at /constraints/type"},
+		{wrongLink, attest.Use{}, "restrictions", "scope-restriction at /delegation_chain/1/scope_restriction"},
+		{wrongLink, use(t), "delegated-action", "scope-restriction at /delegation_chain/1/scope_restriction"},
+	} {
+		_, report := f.VerifyMandate(test.v, test.use)
+		if outcome, got := found(t, report, test.check); outcome != wire.Failed || got != test.want {
+			t.Errorf("%s: %v, %q, want %q", test.check, outcome, got, test.want)
+		}
+	}
+	// Nothing is evaluated that the issuer did not sign.
+	forged := mandate(t)
+	forged = forged.With("signature", signature(t, forged.Without("signature"), lead))
+	_, report := f.VerifyMandate(forged, use(t))
+	for _, check := range []string{"action", "delegated-action"} {
+		for _, finding := range report {
+			if finding.Check == check && (finding.Outcome != wire.NotChecked || finding.Optional) {
+				t.Errorf("%s of a forged mandate: %+v", check, finding)
+			}
+		}
+	}
+}
+
+// The names of the checks are API: profiles and reports use them.
+func TestMandateCheckNames(t *testing.T) {
+	_, report := verifier(t, board, lead).VerifyMandate(mandate(t), use(t))
+	wantFindings(t, report, "shape pass", "signature pass", "status pass", "revoked-at pass", "validity pass", "bounds moot", "uses pass",
+		"freshness pass", "delegation-root pass", "delegation-tail pass", "delegation-continuity pass", "delegation-signatures pass",
+		"delegation-order pass", "constraints pass", "restrictions pass", "action pass", "delegated-action pass",
+		"revocation moot", "revocation-endpoint moot")
+	direct := signMandate(t, mandate(t).Without("delegation_chain").Without("revocation_endpoint"))
+	_, report = verifier(t, board, lead).VerifyMandate(direct, use(t))
+	wantFindings(t, report, "shape pass", "signature pass", "status pass", "revoked-at pass", "validity pass", "bounds moot", "uses pass",
+		"freshness pass", "delegation-root moot", "delegation-tail moot", "delegation-continuity moot", "delegation-signatures moot",
+		"delegation-order moot", "constraints pass", "restrictions moot", "action pass", "delegated-action moot",
+		"revocation moot", "revocation-endpoint moot")
+}
+
+// wantFindings compares the names and outcomes of a report.
+func wantFindings(t *testing.T, report wire.Report, want ...string) {
+	t.Helper()
+	var got []string
+	for _, f := range report {
+		outcome := f.Outcome.String()
+		if u, ok := errors.AsType[*wire.Unchecked](f.Err); ok && u.Moot && f.Optional {
+			outcome = "moot"
+		}
+		got = append(got, f.Check+" "+outcome)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
 }
