@@ -41,25 +41,31 @@ func readReferences(r wire.Reader) []Reference {
 	}
 	for _, rr := range r.For(RuleReference).Objects("references") {
 		rr.Closed("id", "type", "relationship", "version", "signed_at", "signer_did", "extensions")
-		list = append(list, Reference{
-			Type: word(rr, "type", 64), ID: word(rr, "id", 256), Relationship: word(rr, "relationship", 64),
-			whole: rr.Whole(),
-		})
-		for _, name := range []string{"version", "signer_did", "signed_at"} {
-			if rr.Has(name) {
-				word(rr, name, 256)
-			}
-		}
-		if rr.Has("signed_at") {
-			rr.Time("signed_at")
-		}
-		if e, ok := rr.OptObject("extensions"); ok {
-			if v := e.Whole(); v.Depth() > maxExtensionDepth || nodes(v) > maxExtensionNodes || len(v.Canonical()) > MaxExtensionBytes {
-				rr.Fail("extensions", errExtended)
-			}
-		}
+		list = append(list, readReference(rr))
 	}
 	return list
+}
+
+// readReference reads the members of a reference that the SPEC names.
+func readReference(r wire.Reader) Reference {
+	ref := Reference{
+		Type: word(r, "type", 64), ID: word(r, "id", 256), Relationship: word(r, "relationship", 64),
+		whole: r.Whole(),
+	}
+	for _, name := range []string{"version", "signer_did", "signed_at"} {
+		if r.Has(name) {
+			word(r, name, 256)
+		}
+	}
+	if r.Has("signed_at") {
+		r.Time("signed_at")
+	}
+	if e, ok := r.OptObject("extensions"); ok {
+		if v := e.Whole(); v.Depth() > maxExtensionDepth || nodes(v) > maxExtensionNodes || len(v.Canonical()) > MaxExtensionBytes {
+			r.Fail("extensions", errExtended)
+		}
+	}
+	return ref
 }
 
 // word reads a string of 1 to most characters without white space.

@@ -36,6 +36,8 @@ func Rules() []*wire.Rule {
 		decisionRules,
 		cosignRules,
 		envelopeRules,
+		mandateRules,
+		predicateRules,
 	)
 }
 

@@ -28,6 +28,8 @@ var specimens = []func(testing.TB) specimen{
 	decisionSpecimen,
 	cosignSpecimen,
 	envelopeSpecimen,
+	mandateSpecimen,
+	predicateSpecimen,
 }
 
 // Every member of every artifact is looked at: without it, or with a value of

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/concordia-node/concordia/attest"
 	"github.com/concordia-node/concordia/protocol"
 	"github.com/concordia-node/concordia/wire"
 )
@@ -123,7 +124,6 @@ var judges = map[string]func(Subject) wire.Report{
 	"activation_proof":  judgeActivationProof,
 	"approval_receipt":  judgeApproval,
 	"attestation":       judgeAttestation,
-	"attestation":       judgeAttestation,
 	"cascade":           judgeCascade,
 	"cascade_traversal": judgeTraversal,
 	"chain_session":     judgeChainSession,
@@ -132,8 +132,9 @@ var judges = map[string]func(Subject) wire.Report{
 	"cosign":            judgeCosign,
 	"envelope":          judgeEnvelope,
 	"fulfillment":       judgeFulfillment,
+	"mandate":           judgeMandate,
+	"predicate":         judgePredicate,
 	"revocation":        judgeRevocation,
-	"transcript":        judgeTranscript,
 	"transcript":        judgeTranscript,
 	"unwind":            judgeUnwind,
 }
@@ -147,6 +148,9 @@ func (c *Case) Judge() (wire.Report, error) {
 	}
 	if c.Subject.Unreadable != nil {
 		return wire.Report{wire.Find("read", false, c.Subject.Unreadable)}, nil
+	}
+	if _, ok := c.Subject.list("revocation_records"); !ok {
+		return unclear, nil
 	}
 	return judge(c.Subject), nil
 }
@@ -171,4 +175,42 @@ func (s Subject) parties() map[wire.AgentID]protocol.Role {
 		parties[wire.AgentID(id)] = protocol.Role(role.Text())
 	}
 	return parties
+}
+
+// list returns a list of the context, none if it is left out or null, or false if
+// it is something else.
+func (s Subject) list(name string) ([]wire.Value, bool) {
+	v, _ := s.Context.Get(name)
+	var list []wire.Value
+	for _, e := range v.Elems() {
+		list = append(list, e)
+	}
+	k := v.Kind()
+	return list, k == wire.Array || k == wire.Absent || k == wire.Null
+}
+
+// contextText returns a text of the context, "" if there is none, or false if it
+// is something else.
+func (s Subject) contextText(name string) (string, bool) {
+	v, _ := s.Context.Get(name)
+	k := v.Kind()
+	return v.Text(), k == wire.String || k == wire.Absent || k == wire.Null
+}
+
+// verifier returns what the artifact is verified by. If the context has
+// revocation_records, those count that verify.
+func (s Subject) verifier() attest.Verifier {
+	f := attest.Verifier{Keys: s.Keys, Now: s.Now}
+	if v, _ := s.Context.Get("revocation_records"); v.Kind() == wire.Array {
+		records, _ := s.list("revocation_records")
+		f.Revocations, _ = f.ReadRevocations(records, s.trusts)
+	}
+	return f
+}
+
+// trusts reports whether the case has a key of that agent: only such are to be
+// believed, and all of them may revoke anything.
+func (s Subject) trusts(agent wire.AgentID) bool {
+	_, err := s.Keys.Key(agent, s.Now)
+	return err == nil
 }

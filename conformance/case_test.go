@@ -63,8 +63,10 @@ func TestInterop(t *testing.T) {
 			}
 		})
 	}
-	if judged["transcript"] < 80 || judged["attestation"] < 27 {
-		t.Errorf("judged only %v", judged)
+	for kind, least := range map[string]int{"transcript": 80, "attestation": 27, "mandate": 24, "predicate": 7} {
+		if judged[kind] < least {
+			t.Errorf("judged only %d of kind %s", judged[kind], kind)
+		}
 	}
 }
 

@@ -6,23 +6,6 @@ import (
 	"github.com/concordia-node/concordia/wire"
 )
 
-// cmpcVerifier returns what the case brings to an artifact, with the revocations of
-// its context. Whoever has a key in the case may revoke.
-func cmpcVerifier(s Subject) attest.Verifier {
-	f := attest.Verifier{Keys: s.Keys, Now: s.Now}
-	if records, ok := s.Context.Get("revocation_records"); ok {
-		var list []wire.Value
-		for _, v := range records.Elems() {
-			list = append(list, v)
-		}
-		f.Revocations, _ = f.ReadRevocations(list, func(revoker wire.AgentID) bool {
-			_, err := s.Keys.Key(revoker, s.Now)
-			return err == nil
-		})
-	}
-	return f
-}
-
 // chainSession returns the chain session of the context, nil if there is none.
 func (s Subject) chainSession() (*cmpc.ChainSession, error) {
 	v, ok := s.Context.Get("chain_session")
@@ -38,7 +21,7 @@ func ofSession[A any](s Subject, verify func(attest.Verifier, wire.Value, *cmpc.
 	if err != nil {
 		return wire.Report{wire.Find("context", false, err)}
 	}
-	_, report := verify(cmpcVerifier(s), s.Artifact, session)
+	_, report := verify(s.verifier(), s.Artifact, session)
 	return report
 }
 
@@ -50,7 +33,7 @@ func judgeUnwind(s Subject) wire.Report          { return ofSession(s, cmpc.Veri
 // transition_now.
 func judgeChainSession(s Subject) wire.Report {
 	r := wire.Read(s.Artifact, "", ruleCase)
-	f := cmpcVerifier(s)
+	f := s.verifier()
 	f.Now = r.Time("transition_now")
 	session, to := r.Object("initial_session").Whole(), r.Text("attempt_transition")
 	if err := r.Err(); err != nil {
@@ -88,7 +71,7 @@ func judgeClosure(s Subject) wire.Report {
 	}
 	parameters, ok := predicate.Whole().Get("parameters")
 	if !ok && predicate.Has("condition") {
-		p, signed := cmpc.VerifyClosurePredicate(cmpcVerifier(s), predicate.Whole(), session)
+		p, signed := cmpc.VerifyClosurePredicate(s.verifier(), predicate.Whole(), session)
 		report = append(report, signed...)
 		if p == nil {
 			return report
