@@ -278,7 +278,7 @@ func (e *evaluation) inPlace(n *node, v *value) bool {
 		return e.fail(n, "not")
 	}
 	if n.test == nil || n.then == nil && n.otherwise == nil {
-		return e.left >= 0
+		return true
 	}
 	branch := n.otherwise
 	if e.try(n.test, v) {

@@ -75,9 +75,6 @@ func parseDecimal(text string) (decimal, bool) {
 	if n == 0 {
 		return decimal{}, true
 	}
-	if exponent < -1000 || exponent > 1000 {
-		return decimal{}, false
-	}
 	d.coef *= powers[digits-n]
 	d.point += exponent
 	if d.point < -300 || d.point > 300 {

@@ -54,7 +54,7 @@ func TestConstraintCheck(t *testing.T) {
 		{`{"enum":[]}`, [][2]string{{`null`, ""}, {`{}`, ""}}},
 		{`{"const":{"a":1,"b":[true]}}`, [][2]string{{`{"b":[true],"a":1}`, fits}, {`{"a":1,"b":[1]}`, ""}, {`{"a":true,"b":[true]}`, ""}, {`{"a":1}`, ""}}},
 		{`{"const":0}`, [][2]string{{`0`, fits}, {`-0`, fits}, {`0.0`, fits}, {`false`, ""}, {`""`, ""}, {`null`, ""}}},
-		{`{"const":["a","b"]}`, [][2]string{{`["a","b"]`, fits}, {`["a\"1:b"]`, ""}, {`["ab"]`, ""}, {`["b","a"]`, ""}}},
+		{`{"const":["a","b"]}`, [][2]string{{`["a","b"]`, fits}, {`["a\"1:b"]`, ""}, {`["a\":b"]`, ""}, {`["ab"]`, ""}, {`["b","a"]`, ""}}},
 		{`{"const":"a","enum":["a","b"]}`, [][2]string{{`"a"`, fits}, {`"b"`, ""}, {`"c"`, ""}}},
 
 		{`{"minimum":1.1}`, [][2]string{{`1.1`, fits}, {`1.1000000000000003`, fits}, {`1.0999999999999999`, ""}, {`-2`, ""}, {`"x"`, fits}}},
@@ -95,6 +95,7 @@ func TestConstraintCheck(t *testing.T) {
 
 		{`{"allOf":[{"minimum":1},{"maximum":2}]}`, [][2]string{{`1`, fits}, {`0`, ""}, {`3`, ""}}},
 		{`{"anyOf":[{"type":"string"},{"minimum":2}]}`, [][2]string{{`"x"`, fits}, {`2`, fits}, {`1`, ""}}},
+		{`{"anyOf":[{"properties":{"a":false}},{"items":false,"required":["c"]}]}`, [][2]string{{`{"a":1}`, ""}, {`{"a":1,"c":1}`, fits}, {`[1]`, fits}}},
 		{`{"oneOf":[{"multipleOf":2},{"multipleOf":3}]}`, [][2]string{{`2`, fits}, {`3`, fits}, {`6`, ""}, {`1`, ""}}},
 		{`{"not":{"const":1}}`, [][2]string{{`1`, ""}, {`2`, fits}}},
 		{`{"not":{"not":{"const":1}}}`, [][2]string{{`1`, fits}, {`2`, ""}}},
@@ -107,6 +108,7 @@ func TestConstraintCheck(t *testing.T) {
 		{`{"properties":{"a":{"$ref":"#"},"b":{"type":"string"}}}`, [][2]string{{`{"a":{"a":{"b":"x"}}}`, fits}, {`{"a":{"a":{"b":1}}}`, "/a/a/b"}}},
 		{`{"$defs":{"a~b/c% d":{"type":"string"}},"items":{"$ref":"#/$defs/a~0b~1c%25%20d"}}`, [][2]string{{`["x"]`, fits}, {`[1]`, "/0"}}},
 		{`{"$defs":{"é":{"type":"string"}},"items":{"$ref":"#/%24defs/%C3%A9"}}`, [][2]string{{`[1]`, "/0"}}},
+		{`{"$defs":{"a#":false},"items":{"$ref":"#/$defs/a%23"}}`, [][2]string{{`[1]`, "/0"}}},
 		{`{"$defs":{"":{"":{"items":false}}},"items":true}`, nil},
 		{`{"$defs":{"":false},"items":{"$ref":"#/$defs/"}}`, [][2]string{{`[1]`, "/0"}}},
 		{`{"allOf":[{"$ref":"#/allOf/1"},{"type":"string"}]}`, [][2]string{{`"x"`, fits}, {`1`, ""}}},
@@ -217,6 +219,7 @@ var refused = []struct{ schema, pointer string }{
 	{`{"$defs":{"a":true},"$ref":"#/$defs/a/"}`, "/$ref"},
 	{`{"$defs":{"a":true},"$ref":"#/$defs/a#"}`, "/$ref"},
 	{`{"$defs":{"a":true},"$ref":"##/$defs/a"}`, "/$ref"},
+	{`{"$defs":{"a#":true},"$ref":"#/$defs/a#"}`, "/$ref"},
 	{`{"$defs":{"a":true},"$ref":"#/$defs/%61%"}`, "/$ref"},
 	{`{"$defs":{"~":true},"$ref":"#/$defs/~"}`, "/$ref"},
 	{`{"$defs":{"~":true},"$ref":"#/$defs/~2"}`, "/$ref"},
