@@ -13,8 +13,9 @@ import (
 )
 
 // A profile is an ordered list of checks: those of package attest, by their
-// names, and a few that only a suite makes. A verdict is decided by the first
-// that fails. (SPEC §12.5)
+// names, and a few that only a suite makes. "action?" is the check "action", made
+// only if the context has an action. A verdict is decided by the first that
+// fails. (SPEC §12.5)
 type profile struct {
 	kind  kind
 	steps []string
@@ -42,6 +43,21 @@ var profiles = map[string]profile{
 	"cosign-v1": {cosignedReceipt, []string{
 		"expected-key", "schema", "counterparty-key", "publisher", "counterparty-entry", "digest", "signature",
 	}},
+	"predicate-v1": {predicate, []string{"schema", "spelling", "digest", "signature", "status", "expiry"}},
+	"mandate-v1": {mandate, []string{
+		"schema", "digest", "signature", "status", "validity", "constraints", "action?",
+	}},
+	"delegation-chain-v1": {mandate, []string{
+		"schema", "digest", "signature", "status", "validity",
+		"delegated", "delegation-root", "delegation-tail", "delegation-continuity", "link-signatures",
+		"constraints", "restrictions", "action?", "delegated-action?",
+	}},
+	"conditional-commitment-v1":   {conditionalCommitment, []string{"schema", "digest", "signature"}},
+	"atomic-activation-proof-v1":  {activationProof, []string{"schema", "digest", "signature"}},
+	"unwind-record-v1":            {unwindRecord, []string{"schema", "digest", "signature"}},
+	"closure-predicate-v1":        {closurePredicate, []string{"schema", "digest", "bindings"}},
+	"chain-session-v1":            {chainSession, []string{"schema", "published", "digest"}},
+	"chain-session-transition-v1": {chainTransition, []string{"schema", "published", "transition"}},
 	"message-chain-v1": {messageChain, []string{
 		"members", "count", "linkage", "signatures", "hashes",
 		"receipt", "receipt-signatures", "receipt-count", "receipt-head",
@@ -69,12 +85,21 @@ func (q Question) Answer() wire.Report {
 	run := p.kind.open(q)
 	var report wire.Report
 	for _, step := range p.steps {
+		step, conditional := strings.CutSuffix(step, "?")
+		if conditional && !q.hasAction() {
+			continue
+		}
 		report = append(report, wire.Find(step, false, run(step)))
 		if report[len(report)-1].Outcome != wire.Passed && !report[len(report)-1].Optional {
 			break
 		}
 	}
 	return report
+}
+
+func (q Question) hasAction() bool {
+	v, ok := q.Context.Get("action")
+	return ok && v.Kind() != wire.Null
 }
 
 // Reason returns the class of the rule that decided a rejection.
