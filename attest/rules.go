@@ -32,6 +32,10 @@ func Rules() []*wire.Rule {
 		attestationRules,
 		approvalRules,
 		revocationRules,
+		historyRules,
+		bundleRules,
+		competenceRules,
+		profileRules,
 	)
 }
 

@@ -119,8 +119,11 @@ var ErrNotBuilt = errors.New("this kind of artifact is not judged yet")
 
 // judges hold, for each kind, what makes its report.
 var judges = map[string]func(Subject) wire.Report{
-	"transcript":  judgeTranscript,
-	"attestation": judgeAttestation,
+	"agent_profile":    judgeAgentProfile,
+	"attestation":      judgeAttestation,
+	"competence_proof": judgeCompetenceProof,
+	"receipt_bundle":   judgeReceiptBundle,
+	"transcript":       judgeTranscript,
 }
 
 // Judge checks the artifact of a case. It returns ErrNotBuilt for a kind without
