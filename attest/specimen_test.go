@@ -24,6 +24,9 @@ type specimen struct {
 var specimens = []func(testing.TB) specimen{
 	approvalSpecimen,
 	revocationSpecimen,
+	bundleSpecimen,
+	competenceSpecimen,
+	profileSpecimen,
 }
 
 // Every member of every artifact is looked at: without it, or with a value of

@@ -136,7 +136,7 @@ func exactSum(list []float64) float64 {
 }
 
 // RuleSummary is the rule of a summary, of bundles and of what is revealed in full.
-var RuleSummary = &wire.Rule{Section: "9.6.6a", Name: "summary", Class: wire.ClassBinding, Text: "each of the ten figures of a summary is the arithmetic of its receipts"}
+var RuleSummary = &wire.Rule{Section: "9.6.6a", Name: "history-summary", Class: wire.ClassBinding, Text: "each of the ten figures of a summary is the arithmetic of its receipts"}
 
 // summaryMembers are the figures in the order of SPEC §9.6.6a.
 var summaryMembers = []string{
