@@ -29,7 +29,8 @@ var bundleRules = []*wire.Rule{RuleBundle, RuleBundleSignature}
 // ReadReceiptBundle checks the shape of a bundle, of its receipts only which members
 // they have. It verifies nothing.
 func ReadReceiptBundle(v wire.Value) (*ReceiptBundle, error) {
-	r, err := shapeOfHistory(v, "receipt_bundle", "attestations", RuleBundle)
+	r, err := shapeOfHistory(v, "receipt_bundle", "attestations", RuleBundle,
+		"concordia_attestation", "attestation_id", "session_id", "timestamp", "outcome", "parties")
 	if err != nil {
 		return nil, err
 	}

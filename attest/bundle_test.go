@@ -38,7 +38,7 @@ func TestBundle(t *testing.T) {
 		{"no day", "bundle at /created_at", set("created_at", `"2026-02-30T09:30:00Z"`)},
 		{"receipts in an object", "bundle at /attestations", set("attestations", `{}`)},
 		{"no receipt", "bundle at /attestations/0", set("attestations", `[7]`)},
-		{"a receipt without session", "bundle at /attestations/1", set("attestations/1/session_id", ``)},
+		{"a receipt without session", "bundle at /attestations/1/session_id", set("attestations/1/session_id", ``)},
 		{"the skew", "", set("created_at", `"2026-09-14T10:02:00Z"`)},
 		{"of the future", "not-yet-valid at /created_at", set("created_at", `"2026-09-14T10:02:01Z"`)},
 		{"90 days", "", set("created_at", `"2026-06-16T10:00:00Z"`)},

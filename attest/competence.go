@@ -53,7 +53,7 @@ var competenceRules = []*wire.Rule{
 // ReadCompetenceProof checks the shape of a competence proof, of its receipts only
 // that they have an id. It verifies nothing.
 func ReadCompetenceProof(v wire.Value) (*CompetenceProof, error) {
-	r, err := shapeOfHistory(v, "competence_proof", "revealed_attestations", RuleCompetence)
+	r, err := shapeOfHistory(v, "competence_proof", "revealed_attestations", RuleCompetence, "attestation_id")
 	if err != nil {
 		return nil, err
 	}

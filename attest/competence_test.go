@@ -46,7 +46,7 @@ func TestCompetence(t *testing.T) {
 		{"a root in capitals", "competence at /attestation_merkle_root", set("attestation_merkle_root", `"`+"ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789"+`"`)},
 		{"a negative count", "competence at /attestation_count", set("attestation_count", `-1`)},
 		{"no receipt", "competence at /revealed_attestations/0", set("revealed_attestations", `[7]`)},
-		{"a receipt without id", "competence at /revealed_attestations/0", set("revealed_attestations/0/attestation_id", ``)},
+		{"a receipt without id", "competence at /revealed_attestations/0/attestation_id", set("revealed_attestations/0/attestation_id", ``)},
 		{"a negative index", "competence at /merkle_proofs/0/index", set("merkle_proofs/0/index", `-1`)},
 		{"the skew", "", set("created_at", `"2026-09-14T10:02:00Z"`)},
 		{"of the future", "not-yet-valid at /created_at", set("created_at", `"2026-09-14T10:02:01Z"`)},

@@ -11,11 +11,12 @@ import (
 )
 
 // minBundleRate is how many signatures a second a full bundle is verified at, at
-// least, in bare Ed25519 verifications a second and core.
+// least, in bare Ed25519 verifications a second on all cores.
 const minBundleRate = 0.65
 
 // A bundle of 1,000 receipts with four signatures each keeps all cores busy with
-// signatures. Both sides run by turns, and the fastest run of each counts.
+// signatures. Both sides run by turns, spread the same way, so that what else the
+// machine does slows both; the fastest run of each counts.
 func TestBundleCost(t *testing.T) {
 	switch {
 	case testing.Short():
@@ -37,11 +38,11 @@ func TestBundleCost(t *testing.T) {
 	}
 	pub := ed25519.PublicKey(key(t, holder).Public().Bytes())
 	bare := func() {
-		for range 200 {
+		f.Each(signatures, func(int) {
 			if !ed25519.Verify(pub, message, sig[:]) {
-				t.Fatal("the message does not verify")
+				t.Error("the message does not verify")
 			}
-		}
+		})
 	}
 	whole := func() {
 		if _, report := f.VerifyBundle(v); report.Outcome() != wire.Passed {
@@ -57,13 +58,12 @@ func TestBundleCost(t *testing.T) {
 		return best
 	}
 	var bareBest, wholeBest time.Duration
-	for range 12 {
-		for range 3 {
-			bareBest = fastest(bareBest, bare)
-		}
+	for range 8 {
+		bareBest = fastest(bareBest, bare)
 		wholeBest = fastest(wholeBest, whole)
-		rate := signatures / wholeBest.Seconds() / (200 / bareBest.Seconds()) / float64(cores)
-		if t.Logf("%d signatures in %v on %d cores: %.2f of bare verification", signatures, wholeBest, cores, rate); rate >= minBundleRate {
+		rate := float64(bareBest) / float64(wholeBest)
+		t.Logf("%d signatures in %v on %d cores: %.2f of bare verification", signatures, wholeBest, cores, rate)
+		if rate >= minBundleRate {
 			return
 		}
 	}

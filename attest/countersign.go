@@ -21,6 +21,7 @@ func countersigned(v wire.Value) wire.Value {
 var (
 	null, _        = wire.Encode(nil)
 	emptyObject, _ = wire.Encode(wire.M{})
+	emptyArray, _  = wire.Encode([]any{})
 )
 
 // ErrNotAParty reports that an attestation does not list the agent that is to
