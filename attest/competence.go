@@ -57,6 +57,9 @@ func ReadCompetenceProof(v wire.Value) (*CompetenceProof, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, e := range r.Objects("revealed_attestations") {
+		e.Text("attestation_id")
+	}
 	p := &CompetenceProof{
 		ID: r.Text("proof_id"), Agent: wire.ReadID[wire.AgentID](r, "agent_id"), CreatedAt: r.Time("created_at"),
 		Claims: r.Object("claims").Whole(), Root: r.Text("attestation_merkle_root"),

@@ -68,6 +68,9 @@ func (s *AttestationSubject) checkAnchors() error {
 	return s.CheckAnchor(s.Attestation.Time, "/timestamp")
 }
 
+// errUnread is what is known of a receipt that Each left out.
+var errUnread = errors.New("it was not read")
+
 // readHistory verifies each receipt of a list.
 func (f *Verifier) readHistory(list wire.Value, at string, holder wire.AgentID) *history {
 	h := &history{verifier: *f, holder: holder, at: at, tooMany: list.Len() > MaxReceipts}
@@ -77,7 +80,7 @@ func (f *Verifier) readHistory(list wire.Value, at string, holder wire.AgentID) 
 	h.receipts = make([]receipt, list.Len())
 	values := make([]wire.Value, list.Len())
 	for i, v := range list.Elems() {
-		values[i] = v
+		values[i], h.receipts[i].shape = v, errUnread
 	}
 	checks := receiptChecks()
 	f.each(len(values), func(i int) {

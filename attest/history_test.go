@@ -9,6 +9,8 @@ import (
 
 	"github.com/concordia-node/concordia/attest"
 	"github.com/concordia-node/concordia/internal/merkle"
+	"github.com/concordia-node/concordia/internal/mutate"
+	"github.com/concordia-node/concordia/internal/schema"
 	"github.com/concordia-node/concordia/wire"
 )
 
@@ -220,6 +222,43 @@ func runFaults(t *testing.T, sound func(testing.TB) wire.Value, sign func(testin
 		if got := verdict(judge(sign(t, f.edit(t, sound(t))))); got != f.want {
 			t.Errorf("%s: got %q, want %q", f.name, got, f.want)
 		}
+	}
+}
+
+// The embedded schemas and what is checked in place of a part of them agree on
+// every mutation.
+func TestHistoryShape(t *testing.T) {
+	set := schema.New(func(s string) bool { _, err := wire.ParseTime(s); return err == nil })
+	for _, kind := range []struct {
+		name string
+		v    wire.Value
+		read func(wire.Value) error
+	}{
+		{"receipt_bundle", bundle(t, receiptsOf(t, 2)...), func(v wire.Value) error { _, err := attest.ReadReceiptBundle(v); return err }},
+		{"competence_proof", competence(t, receiptsOf(t, 2), 1), func(v wire.Value) error { _, err := attest.ReadCompetenceProof(v); return err }},
+	} {
+		for m := range mutate.All(kind.v.Canonical()) {
+			v := parse(t, m.Text)
+			var fits error
+			if misfit := set.Check(kind.name, v.Canonical()); misfit != nil {
+				fits = misfit
+			}
+			if read := kind.read(v); (fits == nil) != (read == nil) {
+				t.Errorf("%s, %v: schema %v, reader %v", kind.name, m, fits, read)
+			}
+		}
+	}
+}
+
+// What an executor leaves out counts as not verified.
+func TestHistoryUnread(t *testing.T) {
+	f := everybody(t)
+	f.Each = func(n int, do func(int)) { do(0) }
+	if b, report := f.VerifyBundle(bundle(t, receiptsOf(t, 2)...)); report.Outcome() != wire.Failed || b.Credit.Bound != 0 {
+		t.Error(report)
+	}
+	if _, report := f.VerifyCompetence(competence(t, receiptsOf(t, 2), 0, 1)); report.Outcome() != wire.Failed {
+		t.Error(report)
 	}
 }
 
