@@ -281,3 +281,7 @@ func readMeta(r wire.Reader) Meta {
 	}
 	return m
 }
+
+// ClosesChain reports whether the version is one that says which transcript it
+// closes (SPEC §9.6.5b).
+func (a *Attestation) ClosesChain() bool { return a.version.since(3) }

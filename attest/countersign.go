@@ -7,10 +7,10 @@ import (
 	"github.com/concordia-node/concordia/wire"
 )
 
-// countersigned returns what every party signs: the attestation as it was issued,
+// Countersigned returns what every party signs: the attestation as it was issued,
 // without its countersignatures, without any member named signature, and with the
 // fulfillment that nobody knew of then (SPEC §9.6.5a).
-func countersigned(v wire.Value) wire.Value {
+func Countersigned(v wire.Value) wire.Value {
 	v = v.Without("countersignatures")
 	if _, ok := v.Get("fulfillment"); ok {
 		v = v.With("fulfillment", null)
@@ -65,7 +65,7 @@ func Witness(v wire.Value, agent wire.AgentID, by wire.Signer) (wire.Value, erro
 
 // signWhole adds an agent's entry to the countersignatures.
 func signWhole(v wire.Value, agent wire.AgentID, by wire.Signer) (wire.Value, error) {
-	whole, err := sign(countersigned(v), by)
+	whole, err := sign(Countersigned(v), by)
 	if err != nil {
 		return v, err
 	}
@@ -82,4 +82,17 @@ func sign(preimage wire.Value, by wire.Signer) (wire.Value, error) {
 		return wire.Value{}, fmt.Errorf("signing an attestation: %w", err)
 	}
 	return wire.Text(sig.String()), nil
+}
+
+// SignedByAll reports whether each party of an attestation has an entry among its
+// countersignatures. Whether those verify is for VerifyAttestation to say.
+func SignedByAll(v wire.Value) bool {
+	parties, _ := v.Get("parties")
+	for _, p := range parties.Elems() {
+		id, _ := p.Get("agent_id")
+		if _, ok := v.At("countersignatures", id.Text()); !ok {
+			return false
+		}
+	}
+	return parties.Len() > 0
 }

@@ -55,7 +55,7 @@ func (d Draft) Value() (wire.Value, error) {
 		"fulfillment": nil, "references": append([]wire.Value{}, d.References...),
 		"validity_temporal": d.validity(),
 	}
-	if summary := d.summary(); !tellsTerms(strings.ReplaceAll(summary, d.hashLine(), "")) {
+	if summary := d.summary(); !TellsTerms(strings.ReplaceAll(summary, d.hashLine(), "")) {
 		m["summary"] = summary
 	} // else an id or the category looks like a price: go without
 	v, err := wire.Encode(m)

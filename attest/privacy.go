@@ -64,7 +64,9 @@ var dealTerms = []detector{
 	{[]string{"unit", "item", "pcs", "pieces"}, regexp.MustCompile(`\b[0-9]+ *(?:units?|items?|pcs|pieces)\b`)},
 }
 
-func tellsTerms(text string) bool {
+// TellsTerms reports whether text tells a price, an amount or a quantity (SPEC
+// §9.6.6).
+func TellsTerms(text string) bool {
 	text = strings.Map(fold, text)
 	return slices.ContainsFunc(dealTerms, func(d detector) bool {
 		return slices.ContainsFunc(d.hints, func(h string) bool { return strings.Contains(text, h) }) && d.form.MatchString(text)
@@ -95,17 +97,17 @@ func (s *AttestationSubject) checkPrivacy() error {
 			rest = append(rest, line)
 		}
 	}
-	if tellsTerms(strings.Join(rest, "\n")) {
+	if TellsTerms(strings.Join(rest, "\n")) {
 		return RuleDealTerms.At("/summary")
 	}
 	for i, name := range a.Meta.ExtensionsUsed {
-		if tellsTerms(name) {
+		if TellsTerms(name) {
 			return RuleDealTerms.At(fmt.Sprintf("/meta/extensions_used/%d", i))
 		}
 	}
 	if f := a.Fulfillment; f != nil {
 		for _, text := range f.freeText {
-			if tellsTerms(text.text) {
+			if TellsTerms(text.text) {
 				return RuleDealTerms.At(text.at)
 			}
 		}
@@ -116,3 +118,46 @@ func (s *AttestationSubject) checkPrivacy() error {
 // hashLine is the line of a summary that names the transcript. It is no free text,
 // although its digits may look like an amount.
 func hashLine(transcript wire.Hash) string { return "Transcript hash: " + transcript.Hex()[:16] }
+
+// findTerms returns the pointer of the first text below v, be it a string or the
+// name of a member, that tells a term. An identifier is no free text: the digits
+// of a hash may look like an amount.
+func findTerms(v wire.Value, at string) (string, bool) {
+	if v.Kind() == wire.String {
+		text := v.Text()
+		return at, !isIdentifier(text) && TellsTerms(text)
+	}
+	for name, m := range v.Members() {
+		below := at + wire.Pointer(name)
+		if TellsTerms(name) {
+			return below, true
+		}
+		if found, ok := findTerms(m, below); ok {
+			return found, true
+		}
+	}
+	for i, e := range v.Elems() {
+		if found, ok := findTerms(e, fmt.Sprintf("%s/%d", at, i)); ok {
+			return found, true
+		}
+	}
+	return "", false
+}
+
+// isIdentifier reports whether text is a URN, a DID or a hash.
+func isIdentifier(text string) bool {
+	for _, scheme := range []string{"urn:", "did:", "sha256:"} {
+		if strings.HasPrefix(text, scheme) {
+			return !hasSpace(text)
+		}
+	}
+	return false
+}
+
+// withoutAll returns the object v less the named members.
+func withoutAll(v wire.Value, names ...string) wire.Value {
+	for _, name := range names {
+		v = v.Without(name)
+	}
+	return v
+}

@@ -30,12 +30,16 @@ var (
 func Rules() []*wire.Rule {
 	return slices.Concat(
 		attestationRules,
+		settlementRules,
 		approvalRules,
 		revocationRules,
 		historyRules,
 		bundleRules,
 		competenceRules,
 		profileRules,
+		decisionRules,
+		cosignRules,
+		envelopeRules,
 	)
 }
 

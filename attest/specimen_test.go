@@ -27,6 +27,10 @@ var specimens = []func(testing.TB) specimen{
 	bundleSpecimen,
 	competenceSpecimen,
 	profileSpecimen,
+	settlementSpecimen,
+	decisionSpecimen,
+	cosignSpecimen,
+	envelopeSpecimen,
 }
 
 // Every member of every artifact is looked at: without it, or with a value of

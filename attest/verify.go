@@ -104,7 +104,7 @@ func (s *AttestationSubject) checkOutcome() error {
 	if moot := s.legacy(2, "countersignatures"); moot != nil {
 		return moot
 	}
-	preimage := countersigned(s.Attestation.value)
+	preimage := Countersigned(s.Attestation.value)
 	signatures, _ := s.Attestation.value.Get("countersignatures")
 	var unknown error
 	for _, p := range s.Attestation.Parties {
@@ -134,7 +134,7 @@ func (s *AttestationSubject) checkWitnesses() error {
 			continue
 		}
 		if preimage.Kind() == wire.Absent {
-			preimage = countersigned(s.Attestation.value)
+			preimage = Countersigned(s.Attestation.value)
 		}
 		if err := s.verifyText(RuleWitness, wire.AgentID(id), preimage, text, "/countersignatures"+wire.Pointer(id)); err != nil {
 			return err

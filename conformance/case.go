@@ -119,11 +119,18 @@ var ErrNotBuilt = errors.New("this kind of artifact is not judged yet")
 
 // judges hold, for each kind, what makes its report.
 var judges = map[string]func(Subject) wire.Report{
-	"agent_profile":    judgeAgentProfile,
-	"attestation":      judgeAttestation,
-	"competence_proof": judgeCompetenceProof,
-	"receipt_bundle":   judgeReceiptBundle,
-	"transcript":       judgeTranscript,
+	"agent_profile":     judgeAgentProfile,
+	"approval_receipt":  judgeApproval,
+	"attestation":       judgeAttestation,
+	"cascade":           judgeCascade,
+	"cascade_traversal": judgeTraversal,
+	"competence_proof":  judgeCompetenceProof,
+	"cosign":            judgeCosign,
+	"envelope":          judgeEnvelope,
+	"fulfillment":       judgeFulfillment,
+	"receipt_bundle":    judgeReceiptBundle,
+	"revocation":        judgeRevocation,
+	"transcript":        judgeTranscript,
 }
 
 // Judge checks the artifact of a case. It returns ErrNotBuilt for a kind without

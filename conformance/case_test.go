@@ -6,18 +6,15 @@ import (
 	"testing"
 
 	"github.com/concordia-node/concordia/conformance"
+	"github.com/concordia-node/concordia/internal/clitest"
 	"github.com/concordia-node/concordia/wire"
 )
 
 // interop returns the folder of cases made with other implementations.
 func interop(t *testing.T) string {
-	dir := os.Getenv("CONCORDIA_TESTDATA")
+	dir := clitest.Shared("..", "interop")
 	if dir == "" {
-		dir = filepath.Join("..", "..", "shared")
-	}
-	dir = filepath.Join(dir, "interop")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no cases of other implementations here; CONCORDIA_TESTDATA may name the folder that holds interop/: %v", err)
+		t.Skip("no cases of other implementations here; CONCORDIA_TESTDATA may name the folder that holds interop/")
 	}
 	return dir
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/concordia-node/concordia/internal/cli"
 	"github.com/concordia-node/concordia/session"
 	"github.com/concordia-node/concordia/wire"
 )
@@ -49,15 +50,15 @@ func (a *app) agreement(path string, from source) (session.Agreement, error) {
 	}
 	t, report := doc.Check(doc.SessionID(), keys, a.now(), &session.Options{Import: from.imported}, parallel)
 	if err := report.Err(); err != nil {
-		code := exitRejected
+		code := cli.Rejected
 		if report.Outcome() == wire.NotChecked {
-			code = exitUnchecked
+			code = cli.Unchecked
 		}
-		return none, &exitError{code, fmt.Errorf("%s does not verify: %w", path, err)}
+		return none, cli.Exit(code, fmt.Errorf("%s does not verify: %w", path, err))
 	}
 	agreement, err := t.Session().At(a.now()).Agreement()
 	if errors.Is(err, session.ErrNotAgreed) {
-		return none, &exitError{exitRejected, fmt.Errorf("%s: %w: it is %s", path, err, t.Session().At(a.now()).State())}
+		return none, cli.Exit(cli.Rejected, fmt.Errorf("%s: %w: it is %s", path, err, t.Session().At(a.now()).State()))
 	}
 	return agreement, err
 }
@@ -70,7 +71,7 @@ func (a *app) agreementShowCommand() *cobra.Command {
 		Long: `show verifies a transcript, or a session in an agent's database, and prints the
 agreement: its terms, its hash, and when it is void if not settled.`,
 		Example: `  concordia agreement show transcript.json --keys keys.json`,
-		Args:    takes,
+		Args:    cli.Takes,
 		RunE: func(_ *cobra.Command, args []string) error {
 			agreement, err := a.agreement(args[0], from)
 			if err != nil {
@@ -119,10 +120,10 @@ for x402. What a protocol needs beyond price and terms stands in the settlement
 member of open.`,
 		Example: `  concordia agreement export transcript.json
   concordia agreement export --as acp transcript.json`,
-		Args: takes,
+		Args: cli.Takes,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if !slices.Contains(session.Formats(), session.Format(as)) {
-				return usageError("--as: %v", session.ErrFormat)
+				return cli.Usagef("--as: %v", session.ErrFormat)
 			}
 			agreement, err := a.agreement(args[0], from)
 			if err != nil {
@@ -130,7 +131,7 @@ member of open.`,
 			}
 			v, err := agreement.Export(session.Format(as))
 			if err != nil {
-				return &exitError{exitRejected, err}
+				return cli.Exit(cli.Rejected, err)
 			}
 			_, err = fmt.Fprintln(a.out.w, v.Canonical())
 			return err

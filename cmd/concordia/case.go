@@ -9,6 +9,7 @@ import (
 	"sort"
 
 	"github.com/concordia-node/concordia/conformance"
+	"github.com/concordia-node/concordia/internal/cli"
 	"github.com/concordia-node/concordia/wire"
 )
 
@@ -59,13 +60,13 @@ func (a *app) verifyCases(args []string, verbose bool) error {
 		return err
 	}
 	if total.Differ > 0 {
-		return &exitError{code: exitRejected}
+		return cli.Exit(cli.Rejected, nil)
 	}
 	if total.NotACase > 0 {
 		return fmt.Errorf("%d of the files are no cases", total.NotACase)
 	}
 	if total.Agree+total.Arguable+total.Unstated == 0 {
-		return &exitError{exitUnchecked, errors.New("no case was judged")}
+		return cli.Exit(cli.Unchecked, errors.New("no case was judged"))
 	}
 	return nil
 }

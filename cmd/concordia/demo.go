@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/concordia-node/concordia/internal/cli"
 	"github.com/concordia-node/concordia/session/agent"
 	"github.com/concordia-node/concordia/session/transcript"
 	"github.com/concordia-node/concordia/wire"
@@ -26,7 +27,7 @@ receipt, and everything is verified again from the files; then one byte is chang
 to show what happens. It needs no network and leaves the files for you to look at.`,
 		Example: `  concordia demo
   concordia demo --dir camera-deal`,
-		Args: takes,
+		Args: cli.Takes,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir == "" {
 				made, err := os.MkdirTemp("", "concordia-demo-")
@@ -158,7 +159,7 @@ func (r demoResult) err() error {
 		ok = ok && v.Verdict == wire.Passed
 	}
 	if !ok {
-		return &exitError{exitRejected, fmt.Errorf("the demonstration did not come out as it should")}
+		return cli.Exit(cli.Rejected, fmt.Errorf("the demonstration did not come out as it should"))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/concordia-node/concordia/internal/cli"
 	"github.com/concordia-node/concordia/wire"
 	"github.com/concordia-node/concordia/wire/keyfile"
 )
@@ -53,11 +54,11 @@ With --passphrase-file the key is sealed (argon2id, XChaCha20-Poly1305) with the
 first line of that file.`,
 		Example: `  concordia id new seller.key
   concordia id new seller.key --passphrase-file passphrase.txt`,
-		Args: takes,
+		Args: cli.Takes,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if cmdAgent := wire.AgentID(agent); agent != "" {
 				if err := wire.CheckID(cmdAgent); err != nil {
-					return usageError("--agent: %v", err)
+					return cli.Usagef("--agent: %v", err)
 				}
 			}
 			key, err := wire.GenerateKey(a.rand)
@@ -90,7 +91,7 @@ func (a *app) idShowCommand() *cobra.Command {
 		Use:     "show FILE",
 		Short:   "Show the agent id and public key in FILE, never the private key",
 		Example: "  concordia id show seller.key",
-		Args:    takes,
+		Args:    cli.Takes,
 		RunE: func(_ *cobra.Command, args []string) error {
 			agent, key, err := keyfile.Public(args[0])
 			if err != nil {
@@ -109,7 +110,7 @@ func readPassphrase(path string) ([]byte, error) {
 	}
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	if line = bytes.TrimSuffix(line, []byte("\r")); len(line) == 0 {
-		return nil, usageError("reading the passphrase: the first line of %s is empty", path)
+		return nil, cli.Usagef("reading the passphrase: the first line of %s is empty", path)
 	}
 	return line, nil
 }

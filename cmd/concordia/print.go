@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/concordia-node/concordia/internal/cli"
 	"github.com/concordia-node/concordia/wire"
 )
 
@@ -148,7 +149,7 @@ func exit(o wire.Outcome) error {
 	case wire.Passed:
 		return nil
 	case wire.Failed:
-		return &exitError{code: exitRejected}
+		return cli.Exit(cli.Rejected, nil)
 	}
-	return &exitError{code: exitUnchecked}
+	return cli.Exit(cli.Unchecked, nil)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/concordia-node/concordia/attest"
+	"github.com/concordia-node/concordia/internal/cli"
 	"github.com/concordia-node/concordia/session"
 	"github.com/concordia-node/concordia/session/transcript"
 	"github.com/concordia-node/concordia/wire"
@@ -46,7 +47,7 @@ It shows the messages that stand, and after them the evidence of a breach if the
 is any. concordia verify tells more, also of the receipt.`,
 		Example: `  concordia session show transcript.json
   concordia session show seller/transcripts.db --session ses_4a1b…`,
-		Args: takes,
+		Args: cli.Takes,
 		RunE: func(_ *cobra.Command, args []string) error {
 			keys, err := readKeys(keyFiles)
 			if err != nil {
@@ -74,14 +75,14 @@ func (a *app) sessionSalvageCommand() *cobra.Command {
 links the messages by their hashes, and writes what it can verify into a new
 database. What is missing can be asked of the other parties.`,
 		Example: `  concordia session salvage seller/transcripts.db seller/salvaged.db`,
-		Args:    takes,
+		Args:    cli.Takes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			keys, err := readKeys(keyFiles)
 			if err != nil {
 				return err
 			}
 			if _, err := os.Stat(args[1]); err == nil {
-				return usageError("%s exists; salvage writes a new file", args[1])
+				return cli.Usagef("%s exists; salvage writes a new file", args[1])
 			}
 			if _, err := os.Stat(args[0]); err != nil {
 				return err
@@ -97,8 +98,8 @@ database. What is missing can be asked of the other parties.`,
 				return err
 			}
 			if s.Messages == 0 {
-				return &exitError{exitRejected, errors.Join(
-					fmt.Errorf("nothing in %s verifies: agents whose id is no did:key need --keys", args[0]), os.Remove(args[1]))}
+				return cli.Exit(cli.Rejected, errors.Join(
+					fmt.Errorf("nothing in %s verifies: agents whose id is no did:key need --keys", args[0]), os.Remove(args[1])))
 			}
 			a.out.printf("salvaged %d messages of %d sessions, and %d receipts\n", s.Messages, s.Sessions, s.Receipts)
 			a.out.printf("left out %d messages that lack their predecessors, and %d receipts that do not verify or lack their session\n", s.Orphans, s.Dropped)
@@ -180,7 +181,7 @@ func readStore(path string, id wire.SessionID) (doc session.Document, err error)
 			for i, h := range heads {
 				ids[i] = string(h.Session)
 			}
-			return doc, usageError("%s holds %d sessions; choose one with --session: %s", path, len(heads), strings.Join(ids, " "))
+			return doc, cli.Usagef("%s holds %d sessions; choose one with --session: %s", path, len(heads), strings.Join(ids, " "))
 		}
 		id = heads[0].Session
 	}
@@ -205,24 +206,11 @@ func exportSession(store *transcript.Store, id wire.SessionID) (doc session.Docu
 		return doc, err
 	}
 	for _, r := range receipts {
-		if at, _ := r.Get("chain_head"); at.Text() == head.Tip.String() && signedByAll(r) {
+		if at, _ := r.Get("chain_head"); at.Text() == head.Tip.String() && attest.SignedByAll(r) {
 			doc.Receipt = r
 		}
 	}
 	return doc, nil
-}
-
-// signedByAll reports whether each party of a receipt has an entry among its
-// countersignatures; whether that verifies is for Check to say.
-func signedByAll(receipt wire.Value) bool {
-	parties, _ := receipt.Get("parties")
-	for _, p := range parties.Elems() {
-		id, _ := p.Get("agent_id")
-		if _, ok := receipt.At("countersignatures", id.Text()); !ok {
-			return false
-		}
-	}
-	return true
 }
 
 // A move is one message as it is shown.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/concordia-node/concordia/internal/cli"
 	"github.com/concordia-node/concordia/session"
 	"github.com/concordia-node/concordia/session/transcript"
 	"github.com/concordia-node/concordia/wire"
@@ -82,20 +83,20 @@ func breached(t *testing.T, next wire.MessageType) string {
 // A session that a breach closed is shown as verify finds it.
 func TestShowBreach(t *testing.T) {
 	path := breached(t, wire.TypeAccept)
-	shown := concordia(t, exitOK, "session", "show", path)
+	shown := concordia(t, cli.OK, "session", "show", path)
 	for _, want := range []string{`^session ses_breach +REJECTED`, `(?m)^breach by did:key:\S+, of \S+ \(SPEC §`} {
 		if !regexp.MustCompile(want).MatchString(shown) {
 			t.Errorf("session show has no %s:\n%s", want, shown)
 		}
 	}
-	if verified := concordia(t, exitOK, "verify", path); !strings.Contains(verified, "REJECTED") {
+	if verified := concordia(t, cli.OK, "verify", path); !strings.Contains(verified, "REJECTED") {
 		t.Errorf("verify says\n%s", verified)
 	}
-	if text := concordia(t, exitOK, "session", "show", "--json", path); !strings.Contains(text, `"breach": {`) {
+	if text := concordia(t, cli.OK, "session", "show", "--json", path); !strings.Contains(text, `"breach": {`) {
 		t.Errorf("session show --json has no breach:\n%s", text)
 	}
 	// A legal move is evidence of nothing.
-	if shown := concordia(t, exitRejected, "session", "show", breached(t, wire.TypeInquire)); !strings.Contains(shown, "stopped:") {
+	if shown := concordia(t, cli.Rejected, "session", "show", breached(t, wire.TypeInquire)); !strings.Contains(shown, "stopped:") {
 		t.Errorf("session show says\n%s", shown)
 	}
 }
@@ -109,7 +110,7 @@ func TestSalvageReceipts(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "seller", storeName)
-	if text := concordia(t, exitOK, "session", "salvage", path, filepath.Join(dir, "old.db")); !strings.Contains(text, "and 1 receipts\n") {
+	if text := concordia(t, cli.OK, "session", "salvage", path, filepath.Join(dir, "old.db")); !strings.Contains(text, "and 1 receipts\n") {
 		t.Errorf("an old receipt: %s", text)
 	}
 	data, err := os.ReadFile(path)
@@ -120,7 +121,7 @@ func TestSalvageReceipts(t *testing.T) {
 	if err := os.WriteFile(path, altered, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	text := concordia(t, exitOK, "session", "salvage", path, filepath.Join(dir, "altered.db"))
+	text := concordia(t, cli.OK, "session", "salvage", path, filepath.Join(dir, "altered.db"))
 	if !strings.Contains(text, "and 0 receipts\n") || !strings.Contains(text, "and 1 receipts that do not verify") {
 		t.Errorf("an altered receipt: %s", text)
 	}
@@ -151,5 +152,5 @@ func TestReceiptNotYetSigned(t *testing.T) {
 	if err = errors.Join(err, store.Close()); err != nil {
 		t.Fatal(err)
 	}
-	concordia(t, exitOK, "agreement", "show", path)
+	concordia(t, cli.OK, "agreement", "show", path)
 }

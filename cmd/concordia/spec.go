@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/concordia-node/concordia/internal/cli"
 	"github.com/concordia-node/concordia/session"
 )
 
@@ -15,10 +16,10 @@ func (a *app) specCommand() *cobra.Command {
 with --dot a graph of it for Graphviz.`,
 		Example: `  concordia spec
   concordia spec --dot | dot -Tsvg > session.svg`,
-		Args: takes,
+		Args: cli.Takes,
 		RunE: func(*cobra.Command, []string) error {
 			if a.out.json && dot {
-				return usageError("--json and --dot are two formats: choose one")
+				return cli.Usagef("--json and --dot are two formats: choose one")
 			}
 			if a.out.json {
 				return a.out.value(session.Machine)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/concordia-node/concordia/attest"
+	"github.com/concordia-node/concordia/internal/cli"
 	"github.com/concordia-node/concordia/protocol"
 	"github.com/concordia-node/concordia/session"
 	"github.com/concordia-node/concordia/wire"
@@ -35,19 +36,19 @@ decide the exit code.`,
 		Example: `  concordia verify transcript.json
   concordia verify receipt.json --keys keys.json --at 2026-09-14T09:03:17Z
   concordia verify --case cases/index.json`,
-		Args: takes,
+		Args: cli.Takes,
 		RunE: func(_ *cobra.Command, args []string) error {
 			now := a.now()
 			if at != "" {
 				t, err := wire.ParseTime(at)
 				if err != nil {
-					return usageError("--at: %v", err)
+					return cli.Usagef("--at: %v", err)
 				}
 				now = t
 			}
 			if cases {
 				if len(keyFiles) > 0 || at != "" || imported {
-					return usageError("a case brings its own keys, time and rules: leave out --keys, --at and --import")
+					return cli.Usagef("a case brings its own keys, time and rules: leave out --keys, --at and --import")
 				}
 				return a.verifyCases(args, verbose)
 			}

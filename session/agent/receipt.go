@@ -125,10 +125,8 @@ func (a *Agent) countersign(ctx context.Context, receipt []byte) ([]byte, error)
 	if v, err = n.countersign(ctx, v); err != nil {
 		return nil, err
 	}
-	for _, id := range n.Session().Parties() {
-		if _, ok := v.At("countersignatures", string(id)); !ok {
-			return []byte(v.Canonical()), nil
-		}
+	if !attest.SignedByAll(v) {
+		return []byte(v.Canonical()), nil
 	}
 	return []byte(v.Canonical()), n.keep(ctx, v)
 }

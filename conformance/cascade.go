@@ -1,0 +1,62 @@
+package conformance
+
+import (
+	"errors"
+
+	"github.com/concordia-node/concordia/attest"
+	"github.com/concordia-node/concordia/wire"
+)
+
+// judgeCascade judges a cascade decision, which has the id
+// context.expected_decision_id if that is given.
+func judgeCascade(s Subject) wire.Report {
+	expected, ok := s.contextText("expected_decision_id")
+	if !ok {
+		return unclear
+	}
+	_, report := attest.Verifier{Keys: s.Keys, Now: s.Now}.VerifyDecision(s.Artifact, expected)
+	return report
+}
+
+var errReached = errors.New("the revocation reaches it")
+
+// judgeTraversal judges whether input.target is still admissible under
+// input.revocation among input.artifacts. A record that does not count revokes
+// nothing; one that cannot be checked leaves the question open.
+func judgeTraversal(s Subject) wire.Report {
+	r := wire.Read(s.Artifact, "", ruleCase)
+	record, target, among := r.Value("revocation"), r.Text("target"), readDependents(r)
+	if err := r.Err(); err != nil {
+		return wire.Report{wire.Find("read", false, err)}
+	}
+	reached, report := attest.Verifier{Keys: s.Keys, Now: s.Now}.Cascade(record, s.trusts, attest.IndexDependents(among))
+	unknown := report.Outcome() == wire.NotChecked
+	for i := range report {
+		report[i].Optional = true
+	}
+	var admissible error
+	if unknown {
+		admissible = &wire.Unchecked{Why: "the revocation could not be verified"}
+	}
+	for _, a := range reached {
+		if a.ID == target {
+			admissible = attest.RuleRevoked.Because("/target", errReached)
+		}
+	}
+	return append(report, wire.Find("admissible", false, admissible))
+}
+
+// readDependents reads artifacts, of which only ids and references are told.
+func readDependents(r wire.Reader) []attest.Dependent {
+	var list []attest.Dependent
+	for _, e := range r.Objects("artifacts") {
+		d := attest.Dependent{ID: e.Text("artifact_id")}
+		if e.Has("references") {
+			for _, l := range e.Objects("references") {
+				d.Links = append(d.Links, attest.Link{ID: l.Text("id"), Type: l.OptText("type"), Relationship: l.OptText("relationship")})
+			}
+		}
+		list = append(list, d)
+	}
+	return list
+}

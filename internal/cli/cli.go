@@ -1,0 +1,145 @@
+// Package cli holds what the commands of this project share: exit codes, errors
+// that carry one, and the running of a command line.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes (SPEC §12.4).
+const (
+	OK          = 0
+	Rejected    = 1 // a required check failed
+	Usage       = 2 // the command line is wrong
+	Operational = 3 // it could not be tried
+	Unchecked   = 4 // nothing failed, but a required check could not be made
+)
+
+// An Error ends the program with a code. An error without one is operational.
+type Error struct {
+	Code int
+	Err  error // nil: everything has been said already
+}
+
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("exit %d", e.Code)
+	}
+	return e.Err.Error()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Exit returns an error that ends the program with a code, and says err unless
+// that is nil.
+func Exit(code int, err error) error { return &Error{code, err} }
+
+// Usagef reports a wrong command line.
+func Usagef(format string, args ...any) error {
+	return Exit(Usage, fmt.Errorf(format, args...))
+}
+
+// Run executes a command line and returns its exit code. help, which may be nil,
+// adds a line of advice to an error.
+func Run(root *cobra.Command, args []string, stdout, stderr io.Writer, help func(error) string) int {
+	out := &Output{w: stdout}
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(stderr)
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetVersionTemplate("{{.Version}}\n")
+	usageErrors(root)
+	cmd, err := root.ExecuteC()
+	if err == nil {
+		err = out.err
+	}
+	if err == nil {
+		return OK
+	}
+	code := Operational
+	e, coded := errors.AsType[*Error](err)
+	if coded {
+		code = e.Code
+	}
+	if !coded || e.Err != nil {
+		fmt.Fprintf(stderr, "%s: %v\n", root.Name(), err)
+	}
+	if help != nil {
+		if advice := help(err); advice != "" {
+			fmt.Fprintln(stderr, advice)
+		}
+	}
+	if code == Usage {
+		fmt.Fprintf(stderr, "See %s --help.\n", cmd.CommandPath())
+	}
+	return code
+}
+
+// An Output is standard output. It remembers that something could not be written.
+type Output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *Output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if err != nil && o.err == nil {
+		o.err = fmt.Errorf("writing the result: %w", err)
+	}
+	return n, err
+}
+
+// Writer returns what the output writes to.
+func (o *Output) Writer() io.Writer { return o.w }
+
+// Takes checks that a command was given the arguments that its usage line names,
+// the last of them once or more if dots follow it.
+func Takes(cmd *cobra.Command, args []string) error {
+	names := strings.Fields(cmd.Use)[1:]
+	fits := len(args) == len(names)
+	want := strings.Join(names, " and ")
+	switch name, many := strings.CutSuffix(want, "..."); {
+	case many:
+		fits, want = len(args) >= len(names), "one or more "+name
+	case len(names) == 0:
+		want = "no argument"
+	case len(names) == 1:
+		want = "one " + want
+	}
+	if fits {
+		return nil
+	}
+	return Usagef("%s takes %s, not %d", strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" "), want, len(args))
+}
+
+// usageErrors gives every complaint about flags and arguments its exit code.
+func usageErrors(cmd *cobra.Command) {
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &Error{Usage, err} })
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			err := check(cmd, args)
+			if _, coded := errors.AsType[*Error](err); err == nil || coded {
+				return err
+			}
+			return &Error{Usage, err}
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		usageErrors(sub)
+	}
+}
+
+// Version returns the version of the build.
+func Version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return "unknown"
+}
