@@ -19,12 +19,12 @@ import (
 type CompetenceProof struct {
 	ID        string
 	Agent     wire.AgentID // whose history it is
-	CreatedAt time.Time
-	Claims    wire.Value // of the shape of a Summary
-	Root      string     // of the ids, "" if there are none
-	Count     int64      // of the ids
-	Revealed  int        // how many receipts it shows
-	Credit    Credit     // what the revealed ones prove; zero unless VerifyCompetence found no fault
+	CreatedAt time.Time    // zero if it is none
+	Claims    wire.Value   // a Summary, if VerifyCompetence finds no fault
+	Root      string       // of the ids, "" if there are none
+	Count     int64        // of the ids
+	Revealed  int          // how many receipts it shows
+	Credit    Credit       // what the revealed ones prove; zero unless VerifyCompetence found no fault
 
 	inclusions []inclusion
 	value      wire.Value
@@ -40,6 +40,7 @@ type inclusion struct {
 var (
 	RuleCompetence          = &wire.Rule{Section: "9.6.6a", Name: "competence", Class: wire.ClassSchema, Text: "a competence proof has the members of its shape"}
 	RuleCompetenceSignature = &wire.Rule{Section: "9.6.6a", Name: "competence-signature", Class: wire.ClassSignature, Text: "the agent whose history it is signed the competence proof"}
+	RuleClaims              = &wire.Rule{Section: "9.6.6a", Name: "competence-claims", Class: wire.ClassSchema, Text: "the claims are ten figures, made at an instant"}
 	RuleCompetenceCount     = &wire.Rule{Section: "9.6.6a", Name: "competence-count", Class: wire.ClassBinding, Text: "attestation_count is the total_negotiations of the claims, and no fewer than are revealed"}
 	RuleMembership          = &wire.Rule{Section: "9.6.6a", Name: "competence-membership", Class: wire.ClassBinding, Text: "each revealed receipt has an inclusion proof, and each inclusion proof leads to the root"}
 	RuleCompetenceRoot      = &wire.Rule{Section: "9.6.6a", Name: "competence-root", Class: wire.ClassBinding, Text: "the root of a full reveal is that of exactly the revealed ids"}
@@ -47,11 +48,12 @@ var (
 )
 
 var competenceRules = []*wire.Rule{
-	RuleCompetence, RuleCompetenceSignature, RuleCompetenceCount, RuleMembership, RuleCompetenceRoot, RuleAggregate,
+	RuleCompetence, RuleCompetenceSignature, RuleClaims, RuleCompetenceCount, RuleMembership, RuleCompetenceRoot, RuleAggregate,
 }
 
-// ReadCompetenceProof checks the shape of a competence proof, of its receipts only
-// that they have an id. It verifies nothing.
+// ReadCompetenceProof checks the shape of a competence proof as far as the published
+// contract does: of its receipts only that they have an id, and of its claims only
+// that they are an object. It verifies nothing.
 func ReadCompetenceProof(v wire.Value) (*CompetenceProof, error) {
 	r, err := shapeOfHistory(v, "competence_proof", "revealed_attestations", RuleCompetence, "attestation_id")
 	if err != nil {
@@ -61,10 +63,11 @@ func ReadCompetenceProof(v wire.Value) (*CompetenceProof, error) {
 		e.Text("attestation_id")
 	}
 	p := &CompetenceProof{
-		ID: r.Text("proof_id"), Agent: wire.ReadID[wire.AgentID](r, "agent_id"), CreatedAt: r.Time("created_at"),
+		ID: r.Text("proof_id"), Agent: wire.ReadID[wire.AgentID](r, "agent_id"),
 		Claims: r.Object("claims").Whole(), Root: r.Text("attestation_merkle_root"),
 		Count: r.Int("attestation_count", 0, maxCount), Revealed: r.Array("revealed_attestations").Len(), value: v,
 	}
+	p.CreatedAt, _ = wire.ParseTime(r.Text("created_at"))
 	for _, e := range r.Objects("merkle_proofs") {
 		// The contract reads a missing index as 0 and a missing proof as empty.
 		in := inclusion{attestation: e.Text("attestation_id"), Proof: merkle.Proof{Index: e.OptInt("index", 0, maxCount, 0)}}
@@ -107,6 +110,7 @@ func CompetenceChecks() []wire.Check[*CompetenceSubject] {
 		{Name: "membership", Run: (*CompetenceSubject).checkMembership},
 		{Name: "signature", Run: (*CompetenceSubject).checkSignature},
 		{Name: "version", Run: func(s *CompetenceSubject) error { return checkVersion(s.Proof.value, "concordia_competence_proof") }},
+		{Name: "figures", Run: (*CompetenceSubject).checkFigures},
 		{Name: "freshness", Run: func(s *CompetenceSubject) error { return s.CheckAge(s.Proof.CreatedAt, "/created_at") }},
 	}
 	checks = append(checks, historyChecks[*CompetenceSubject]()...)
@@ -147,6 +151,19 @@ func (s *CompetenceSubject) checkCount() error {
 		return RuleCompetenceCount.At("/revealed_attestations")
 	}
 	return nil
+}
+
+// checkFigures checks what the contract leaves out of the shape.
+func (s *CompetenceSubject) checkFigures() error {
+	created, _ := s.Proof.value.Get("created_at")
+	if _, err := wire.ParseTime(created.Text()); err != nil {
+		return RuleClaims.Because("/created_at", err)
+	}
+	_, err := Shape(s.Proof.Claims, "receipt_summary", RuleClaims)
+	if v, ok := errors.AsType[*wire.Violation](err); ok {
+		return v.Rule.Because("/claims"+v.At, v.Err)
+	}
+	return err
 }
 
 var (

@@ -19,7 +19,7 @@ type AgentProfile struct {
 	Currencies  []string
 	Endpoints   Endpoints
 	TTL         time.Duration // from UpdatedAt on
-	UpdatedAt   time.Time
+	UpdatedAt   time.Time     // zero if it is none
 
 	signed wire.Value
 	value  wire.Value
@@ -32,13 +32,15 @@ type Endpoints struct{ Negotiate, A2ACard, MCPManifest string }
 // The rules of agent profiles.
 var (
 	RuleProfile          = &wire.Rule{Section: "9.12", Name: "profile", Class: wire.ClassSchema, Text: "an agent profile has the members of its shape and, but for two open places, no others"}
+	RuleProfileValues    = &wire.Rule{Section: "9.12", Name: "profile-values", Class: wire.ClassSchema, Text: "type and version of a profile are those that are known, its rate is a share and its update an instant"}
 	RuleProfileSignature = &wire.Rule{Section: "9.12", Name: "profile-signature", Class: wire.ClassSignature, Text: "the agent signed the canonical form of its profile"}
 	RuleProfileTTL       = &wire.Rule{Section: "9.12", Name: "profile-ttl", Class: wire.ClassTemporal, Text: "the profile is no older than its ttl"}
 )
 
-var profileRules = []*wire.Rule{RuleProfile, RuleProfileSignature, RuleProfileTTL}
+var profileRules = []*wire.Rule{RuleProfile, RuleProfileValues, RuleProfileSignature, RuleProfileTTL}
 
-// ReadAgentProfile checks the shape of a profile. It verifies nothing.
+// ReadAgentProfile checks the shape of a profile as far as the published contract
+// does. It verifies nothing.
 func ReadAgentProfile(v wire.Value) (*AgentProfile, error) {
 	r, err := Shape(v, "agent_profile", RuleProfile)
 	if err != nil {
@@ -46,9 +48,10 @@ func ReadAgentProfile(v wire.Value) (*AgentProfile, error) {
 	}
 	p := &AgentProfile{
 		Agent: wire.ReadID[wire.AgentID](r, "agent_id"), Name: r.Text("name"), Description: r.Text("description"),
-		TTL:       time.Duration(min(r.Int("ttl", 0, maxCount), math.MaxInt64/int64(time.Second))) * time.Second,
-		UpdatedAt: r.Time("updated_at"), signed: signedProfile(v), value: v,
+		TTL:    time.Duration(min(r.Int("ttl", 0, maxCount), math.MaxInt64/int64(time.Second))) * time.Second,
+		signed: signedProfile(v), value: v,
 	}
+	p.UpdatedAt, _ = wire.ParseTime(r.Text("updated_at"))
 	capabilities := r.Object("capabilities")
 	for name, to := range map[string]*[]string{
 		"categories": &p.Categories, "offer_types": &p.OfferTypes, "languages": &p.Languages, "currencies": &p.Currencies,
@@ -131,6 +134,7 @@ type ProfileSubject struct {
 func ProfileChecks() []wire.Check[*ProfileSubject] {
 	return []wire.Check[*ProfileSubject]{
 		{Name: "signature", Run: (*ProfileSubject).checkSignature},
+		{Name: "values", Run: (*ProfileSubject).checkValues},
 		{Name: "freshness", Run: func(s *ProfileSubject) error { return s.CheckAnchor(s.Profile.UpdatedAt, "/updated_at") }},
 		{Name: "ttl", Optional: true, Run: (*ProfileSubject).checkTTL},
 	}
@@ -149,6 +153,16 @@ func (s *ProfileSubject) checkSignature() error {
 		Rule: RuleProfileSignature, Signer: s.Profile.Agent, Algorithm: wire.EdDSA, Signed: s.Profile.UpdatedAt,
 		Preimage: s.Profile.signed, Text: text, At: "/signature",
 	})
+}
+
+// checkValues checks what the contract leaves out of the shape.
+func (s *ProfileSubject) checkValues() error {
+	r := wire.Read(s.Profile.value, "", RuleProfileValues)
+	r.OneOf("type", "concordia.agent_profile")
+	r.OneOf("version", "1.0")
+	r.Time("updated_at")
+	readNumber(r.Object("negotiation_profile"), "agreement_rate", 1, errNumber)
+	return r.Err()
 }
 
 func (s *ProfileSubject) checkTTL() error {

@@ -73,12 +73,12 @@ func TestProfile(t *testing.T) {
 		{"profile at /trust_signals/sovereignty", []string{"trust_signals", "sovereignty", "L5"}, `"Full"`},
 		{"profile at /endpoints", []string{"endpoints", "more"}, `"https://x.example"`},
 		{"profile at /location", []string{"location", "more"}, `[]`},
-		{"profile at /type", []string{"type"}, `"concordia.profile"`},
-		{"profile at /version", []string{"version"}, `"2.0"`},
+		{"profile-values at /type", []string{"type"}, `"concordia.profile"`},
+		{"profile-values at /version", []string{"version"}, `"2.0"`},
 		{"profile at /agent_id", []string{"agent_id"}, `"two words"`},
-		{"profile at /negotiation_profile/agreement_rate", []string{"negotiation_profile", "agreement_rate"}, `1.5`},
+		{"profile-values at /negotiation_profile/agreement_rate", []string{"negotiation_profile", "agreement_rate"}, `1.5`},
 		{"profile at /ttl", []string{"ttl"}, `-1`},
-		{"profile at /updated_at", []string{"updated_at"}, `"2026-09-14"`},
+		{"profile-values at /updated_at", []string{"updated_at"}, `"2026-09-14"`},
 		{"", []string{"updated_at"}, `"2026-09-14T10:02:00Z"`}, // the skew
 		{"not-yet-valid at /updated_at", []string{"updated_at"}, `"2026-09-14T10:02:01Z"`},
 		{"", []string{"updated_at"}, `"2020-01-01T00:00:00Z"`}, // its ttl does not decide

@@ -42,6 +42,9 @@ var profiles = map[string]profile{
 	"cosign-v1": {cosignedReceipt, []string{
 		"expected-key", "schema", "counterparty-key", "publisher", "counterparty-entry", "digest", "signature",
 	}},
+	"agent-profile-v1":    {agentProfile, []string{"canonical-fields", "schema", "digest", "signature"}},
+	"competence-proof-v1": {competenceProof, []string{"schema", "count", "membership", "digest", "signature"}},
+	"receipt-bundle-v1":   {receiptBundle, []string{"schema", "digest", "signature"}},
 	"message-chain-v1": {messageChain, []string{
 		"members", "count", "linkage", "signatures", "hashes",
 		"receipt", "receipt-signatures", "receipt-count", "receipt-head",
