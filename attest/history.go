@@ -36,6 +36,7 @@ type history struct {
 	at       string // pointer of the list
 	tooMany  bool   // so many that none was looked at
 	receipts []receipt
+	signs    *[]Pattern // once they were looked for
 }
 
 // A receipt is one of them and what became of the checks of receiptChecks.
@@ -314,7 +315,15 @@ const (
 const fastSession = 5 * time.Second
 
 // patterns returns the patterns that the receipts show.
-func (h *history) patterns() (found []Pattern) {
+func (h *history) patterns() []Pattern {
+	if h.signs == nil {
+		found := h.findPatterns()
+		h.signs = &found
+	}
+	return *h.signs
+}
+
+func (h *history) findPatterns() (found []Pattern) {
 	var fast, symmetric, n int
 	self := false
 	own, _ := h.verifier.Keys.Key(h.holder, h.verifier.Now)
