@@ -12,7 +12,7 @@ import (
 // fulfillment that nobody knew of then (SPEC §9.6.5a).
 func Countersigned(v wire.Value) wire.Value {
 	v = v.Without("countersignatures")
-	if _, ok := v.Get("fulfillment"); ok {
+	if f, ok := v.Get("fulfillment"); ok && f.Kind() != wire.Null {
 		v = v.With("fulfillment", null)
 	}
 	return v.StripSignatures()
@@ -21,6 +21,7 @@ func Countersigned(v wire.Value) wire.Value {
 var (
 	null, _        = wire.Encode(nil)
 	emptyObject, _ = wire.Encode(wire.M{})
+	emptyArray, _  = wire.Encode([]any{})
 )
 
 // ErrNotAParty reports that an attestation does not list the agent that is to

@@ -24,6 +24,9 @@ type specimen struct {
 var specimens = []func(testing.TB) specimen{
 	approvalSpecimen,
 	revocationSpecimen,
+	bundleSpecimen,
+	competenceSpecimen,
+	profileSpecimen,
 	settlementSpecimen,
 	decisionSpecimen,
 	cosignSpecimen,

@@ -22,6 +22,22 @@ type Verifier struct {
 	// Value.Canonical. A conformance runner makes them a second time with another
 	// maker's code and fails on a difference.
 	Canonical func(wire.Value) ([]byte, error)
+
+	// Each calls do for 0 to n-1, in any order and perhaps at the same time, and
+	// returns when all calls have; nil calls in order. An artifact of many receipts
+	// is verified by it. If it runs them at the same time, Keys and Canonical must
+	// allow that.
+	Each func(n int, do func(i int))
+}
+
+func (f *Verifier) each(n int, do func(i int)) {
+	if f.Each != nil {
+		f.Each(n, do)
+		return
+	}
+	for i := range n {
+		do(i)
+	}
 }
 
 // canonical returns the bytes of v that are hashed or signed.

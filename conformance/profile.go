@@ -58,6 +58,9 @@ var profiles = map[string]profile{
 	"closure-predicate-v1":        {closurePredicate, []string{"schema", "digest", "bindings"}},
 	"chain-session-v1":            {chainSession, []string{"schema", "published", "digest"}},
 	"chain-session-transition-v1": {chainTransition, []string{"schema", "published", "transition"}},
+	"agent-profile-v1":            {agentProfile, []string{"canonical-fields", "schema", "digest", "signature"}},
+	"competence-proof-v1":         {competenceProof, []string{"schema", "count", "membership", "digest", "signature"}},
+	"receipt-bundle-v1":           {receiptBundle, []string{"schema", "digest", "signature"}},
 	"message-chain-v1": {messageChain, []string{
 		"members", "count", "linkage", "signatures", "hashes",
 		"receipt", "receipt-signatures", "receipt-count", "receipt-head",
