@@ -60,7 +60,7 @@ func TestBundle(t *testing.T) {
 			return bundle(tb, append(list, list[1])...)
 		}},
 		{"a session twice", "history-duplicate at /attestations/1/session_id", func(tb testing.TB, v wire.Value) wire.Value {
-			return bundle(tb, receiptOf(tb, 0), signAs(tb, edit(tb, receiptOf(tb, 1), `"ses_0"`, "session_id")))
+			return bundle(tb, receiptOf(tb, 0), signAll(tb, edit(tb, receiptOf(tb, 1), `"ses_0"`, "session_id")))
 		}},
 		{"receipts of any age", "", func(tb testing.TB, v wire.Value) wire.Value {
 			old := receiptDraft(1)
@@ -69,7 +69,7 @@ func TestBundle(t *testing.T) {
 			if err != nil {
 				tb.Fatal(err)
 			}
-			return bundle(tb, receiptOf(tb, 0), signAs(tb, r))
+			return bundle(tb, receiptOf(tb, 0), signAll(tb, r))
 		}},
 		{"empty", "", func(tb testing.TB, v wire.Value) wire.Value { return bundle(tb) }},
 		{"empty, with claims", "history-summary at /summary/agreement_rate", func(tb testing.TB, v wire.Value) wire.Value {
@@ -106,7 +106,7 @@ func TestBundleSize(t *testing.T) {
 		t.Error(got)
 	}
 	report := judgeBundle(t)(of(attest.MaxReceipts + 1))
-	if got := verdict(report); got != "history-size at /attestations" || found(report, "summary") != wire.NotChecked {
+	if got := verdict(report); got != "history-size at /attestations" || outcomeOf(report, "summary") != wire.NotChecked {
 		t.Error(got)
 	}
 }
@@ -133,11 +133,11 @@ func TestBundleCredit(t *testing.T) {
 	// Without the confirmation the figures stand, and nothing is credited.
 	list[3] = edit(t, list[3], "", "fulfillment", "counterparty_attestation")
 	b, report = everybody(t).VerifyBundle(bundle(t, list...))
-	if report.Err() != nil || b.Credit.Fulfilled != 0 || found(report, "fulfillment") != wire.Failed {
+	if report.Err() != nil || b.Credit.Fulfilled != 0 || outcomeOf(report, "fulfillment") != wire.Failed {
 		t.Errorf("%+v, %v", b.Credit, report.Err())
 	}
 	// An old version stays one when it has the members of a newer one.
-	list[1] = signAs(t, edit(t, receiptOf(t, 1), `"0.1.0"`, "concordia_attestation"))
+	list[1] = signAll(t, edit(t, receiptOf(t, 1), `"0.1.0"`, "concordia_attestation"))
 	if b, report = everybody(t).VerifyBundle(bundle(t, list...)); report.Err() != nil || b.Credit.Bound != 3 {
 		t.Errorf("%+v, %v", b.Credit, report.Err())
 	}
@@ -183,7 +183,7 @@ func TestPatterns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list = append(list, signAs(t, v))
+			list = append(list, signAll(t, v))
 		}
 		return list
 	}
@@ -219,7 +219,7 @@ func TestPatterns(t *testing.T) {
 		{"nobody conceded", with(conceded(0, 4), 4), nil},
 	} {
 		b, report := everybody(t).VerifyBundle(bundle(t, test.receipts...))
-		if report.Err() != nil || !slices.Equal(b.Credit.Patterns, test.want) || (found(report, "sybil") == wire.Failed) != (test.want != nil) {
+		if report.Err() != nil || !slices.Equal(b.Credit.Patterns, test.want) || (outcomeOf(report, "sybil") == wire.Failed) != (test.want != nil) {
 			t.Errorf("%s: %v, want %v: %v", test.name, b.Credit.Patterns, test.want, report.Err())
 		}
 	}

@@ -172,8 +172,8 @@ func TestAggregate(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
 		}
 		report := judgeCompetence(t)(test.v)
-		if (report.Outcome() == wire.Passed) != test.fits || (found(report, "aggregate") == wire.Passed) != (test.want == "") {
-			t.Errorf("%s: %v, aggregate %v: %v", test.name, report.Outcome(), found(report, "aggregate"), report.Err())
+		if (report.Outcome() == wire.Passed) != test.fits || (outcomeOf(report, "aggregate") == wire.Passed) != (test.want == "") {
+			t.Errorf("%s: %v, aggregate %v: %v", test.name, report.Outcome(), outcomeOf(report, "aggregate"), report.Err())
 		}
 	}
 }

@@ -35,7 +35,7 @@ func receiptDraft(i int) attest.Draft {
 }
 
 // signAs countersigns v as everybody it lists.
-func signAs(tb testing.TB, v wire.Value) wire.Value {
+func signAll(tb testing.TB, v wire.Value) wire.Value {
 	tb.Helper()
 	v = v.Without("countersignatures")
 	parties, _ := v.Get("parties")
@@ -55,7 +55,7 @@ func receiptOf(tb testing.TB, i int) wire.Value {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return signAs(tb, v)
+	return signAll(tb, v)
 }
 
 func receiptsOf(tb testing.TB, n int) []wire.Value {
@@ -169,7 +169,7 @@ func resign(list, pointer, text string) func(testing.TB, wire.Value) wire.Value 
 	return func(tb testing.TB, v wire.Value) wire.Value {
 		receipts, _ := v.Get(list)
 		r, _ := receipts.At("0")
-		return v.With(list, receipts.WithElem(0, signAs(tb, edit(tb, r, text, strings.Split(pointer, "/")...))))
+		return v.With(list, receipts.WithElem(0, signAll(tb, edit(tb, r, text, strings.Split(pointer, "/")...))))
 	}
 }
 
@@ -210,7 +210,7 @@ func receiptFaults(list string) []historyFault {
 			return edit(tb, v, `{"status":"pending","settled_at":"2026-09-14T09:20:00Z"}`, list, "0", "fulfillment")
 		}},
 		{"of strangers", "history-holder at " + at + "/parties", replace(list, func(tb testing.TB) wire.Value {
-			return signAs(tb, edit(tb, receiptOf(tb, 0), `"stranger"`, "parties", "0", "agent_id"))
+			return signAll(tb, edit(tb, receiptOf(tb, 0), `"stranger"`, "parties", "0", "agent_id"))
 		})},
 	}
 }
@@ -262,8 +262,8 @@ func TestHistoryUnread(t *testing.T) {
 	}
 }
 
-// found returns the outcome of a check.
-func found(r wire.Report, check string) wire.Outcome {
+// outcomeOf returns the outcome of a check.
+func outcomeOf(r wire.Report, check string) wire.Outcome {
 	i := slices.IndexFunc(r, func(f wire.Finding) bool { return f.Check == check })
 	if i < 0 {
 		panic("there is no check " + check)

@@ -161,8 +161,8 @@ func TestProfileTTL(t *testing.T) {
 		f := verifier(t, "seller")
 		f.Now = time.Date(2026, 9, 14, 9, 30, 0, 0, time.UTC).Add(test.after)
 		_, report := f.VerifyProfile(v)
-		if report.Outcome() != wire.Passed || found(report, "ttl") != test.want {
-			t.Errorf("after %v: %v, ttl %v", test.after, report.Outcome(), found(report, "ttl"))
+		if report.Outcome() != wire.Passed || outcomeOf(report, "ttl") != test.want {
+			t.Errorf("after %v: %v, ttl %v", test.after, report.Outcome(), outcomeOf(report, "ttl"))
 		}
 		if i := len(report) - 1; test.want == wire.Failed && broke(report[i].Err) != "profile-ttl at /ttl" {
 			t.Error(report[i].Err)

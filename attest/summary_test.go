@@ -56,7 +56,7 @@ func TestMean(t *testing.T) {
 	} {
 		var list []wire.Value
 		for i, m := range test.magnitudes {
-			list = append(list, signAs(t, edit(t, receiptOf(t, i), m, "parties", "0", "behavior", "concession_magnitude")))
+			list = append(list, signAll(t, edit(t, receiptOf(t, i), m, "parties", "0", "behavior", "concession_magnitude")))
 		}
 		s := attest.Summarize(holder, readReceipts(t, list))
 		if got := fmt.Sprint(s.AvgConcessionMagnitude); got != test.plain {

@@ -57,7 +57,7 @@ var profiles = map[string]profile{
 	"unwind-record-v1":            {unwindRecord, []string{"schema", "digest", "signature"}},
 	"closure-predicate-v1":        {closurePredicate, []string{"schema", "digest", "bindings"}},
 	"chain-session-v1":            {chainSession, []string{"schema", "published", "digest"}},
-	"chain-session-transition-v1": {chainTransition, []string{"schema", "published", "transition"}},
+	"chain-session-transition-v1": {chainTransition, []string{"schema", "published", "instants", "transition"}},
 	"agent-profile-v1":            {agentProfile, []string{"canonical-fields", "schema", "digest", "signature"}},
 	"competence-proof-v1":         {competenceProof, []string{"schema", "count", "membership", "digest", "signature"}},
 	"receipt-bundle-v1":           {receiptBundle, []string{"schema", "digest", "signature"}},

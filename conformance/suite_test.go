@@ -149,7 +149,7 @@ func TestBrokenSuite(t *testing.T) {
 		{"not listed", map[string][]byte{dir + "positive/copy.json": copied}, 1, "positive/copy.json is there and not listed"},
 		{"a wrong count", map[string][]byte{manifest: swap(t, files, manifest, `"canary": 5`, `"canary": 6`)}, 1, "counts 6 canary and lists 5"},
 		{"listed twice", map[string][]byte{manifest: swap(t, files, manifest, `"conformance/vectors/canary/canary-schema-skipped.json"`, `"`+receipt+`"`)}, 3, "listed twice"},
-		{"an id twice", map[string][]byte{receipt: swap(t, files, receipt, `"id": "pos-1404-approval-receipt"`, `"id": "pos-1404-revocation-a"`)}, 1, "has the id of"},
+		{"an id twice", map[string][]byte{receipt: swap(t, files, receipt, `"id": "pos-1404-approval-receipt"`, `"id": "pos-1404-cascade-deny"`)}, 1, "has the id of"},
 		{"no vector", map[string][]byte{canary: []byte(`[]`)}, 1, "want an object"},
 		{"expects nothing", map[string][]byte{canary: swap(t, files, canary, `"expected": "reject"`, `"expected": "refuse"`)}, 1, "/expected"},
 		{"another profile", map[string][]byte{canary: swap(t, files, canary, `"verification_profile": "`, `"verification_profile": "x`)}, 1, "no profile of this name"},

@@ -20,7 +20,8 @@ type AtomicActivationProof struct {
 	ActivatedAt time.Time
 	Issuer      wire.AgentID
 
-	value wire.Value
+	value    wire.Value
+	misdated error // a timestamp that is no instant
 }
 
 // The rules of activation proofs.
@@ -43,11 +44,13 @@ func ReadAtomicActivationProof(v wire.Value) (*AtomicActivationProof, error) {
 	if err != nil {
 		return nil, err
 	}
+	var at instants
 	p := &AtomicActivationProof{
 		ID: r.Text("activation_proof_id"), Session: r.Text("chain_session_id"), Predicate: r.Text("closure_predicate_id"),
-		Commitments: r.Strings("commitment_ids"), ActivatedAt: r.Time("activated_at"),
+		Commitments: r.Strings("commitment_ids"), ActivatedAt: at.read(r, "activated_at"),
 		Issuer: wire.ReadID[wire.AgentID](r, "issuer_did"), value: v,
 	}
+	p.misdated = at.misfit
 	return p, r.Err()
 }
 
@@ -66,6 +69,7 @@ type ActivationSubject struct {
 func ActivationChecks() []wire.Check[*ActivationSubject] {
 	return []wire.Check[*ActivationSubject]{
 		{Name: "signature", Run: (*ActivationSubject).checkSignature},
+		{Name: "instants", Run: func(s *ActivationSubject) error { return s.Proof.misdated }},
 		{Name: "evaluation", Run: (*ActivationSubject).checkEvaluation},
 		{Name: "commitments", Run: (*ActivationSubject).checkCommitments},
 		{Name: "freshness", Run: func(s *ActivationSubject) error { return s.CheckAnchor(s.Proof.ActivatedAt, "/activated_at") }},

@@ -28,7 +28,7 @@ var faults = []fault{
 	{"commitment", "commitment at /commitment_id", "/commitment_id", `"urn:concordia:unwind:a"`, 0},
 	{"commitment", "commitment at /mandate_proof_id", "/mandate_proof_id", `"urn:other:mandate:1"`, 0},
 	{"commitment", "commitment at /mandate_proof_id", "/mandate_proof_id", `7`, 0},
-	{"commitment", "commitment at /issued_at", "/issued_at", `"2026-09-14T09:00Z"`, 0}, // the published schema would let it pass
+	{"commitment", "chain-instant at /issued_at", "/issued_at", `"2026-09-14T09:00Z"`, 0}, // the published schema would let it pass
 	{"commitment", "commitment at /committer_did", "/committer_did", `"did:web:al pha"`, 0},
 	{"commitment", "commitment at /algorithm", "/algorithm", `"ES256"`, 0},
 	{"commitment", "commitment at ", "/note", `"a closed object"`, 0},
@@ -47,7 +47,7 @@ var faults = []fault{
 	{"activation", "", "", "", 0},
 	{"activation", "", "/predicate_evaluation", `{"evidence":{"total":25}}`, 0},
 	{"activation", "activation at /commitment_ids", "/commitment_ids", `[]`, 0},
-	{"activation", "activation at /activated_at", "/activated_at", `"2026-09-14Tnoon"`, 0},
+	{"activation", "chain-instant at /activated_at", "/activated_at", `"2026-09-14Tnoon"`, 0},
 	{"activation", "activation at ", "/note", `1`, 0},
 	{"activation", "activation-signature at /signature", "/issuer_did", `"did:web:beta"`, 0},
 	{"activation", "activation-evaluation at /predicate_evaluation/result", "/predicate_evaluation/result", `"unsatisfied"`, 0},
@@ -73,6 +73,7 @@ var faults = []fault{
 	{"unwind", "", "/issued_at", `"2026-09-14T10:02:00Z"`, 0},
 	{"unwind", "not-yet-valid at /issued_at", "/issued_at", `"2026-09-14T10:02:01Z"`, 0},
 	{"unwind", "", "/issued_at", `"2020-01-01T00:00:00Z"`, 0},
+	{"unwind", "chain-instant at /issued_at", "/issued_at", `"2026-09-14T24:00:00Z"`, 0},
 	{"unwind", "unwind-session at /chain_session_id", "/chain_session_id", `"urn:concordia:chain-session:2"`, 0},
 	{"unwind", "unwind-session at /affected_commitment_ids/0", "/affected_commitment_ids", `["urn:concordia:commitment:c"]`, 0},
 
@@ -85,6 +86,7 @@ var faults = []fault{
 	{"predicate", "closure-expired at /expires_at", "", "", time.Hour + time.Second},
 	{"predicate", "closure-window at /expires_at", "/issued_at", `"2026-09-14T11:00:00Z"`, time.Hour},
 	{"predicate", "not-yet-valid at /issued_at", "/issued_at", `"2026-09-14T10:02:01Z"`, 0},
+	{"predicate", "chain-instant at /expires_at", "/expires_at", `"2026-09-14T9:00:00Z"`, 0},
 	{"predicate", "closure-session at /subject", "/subject", `"urn:concordia:chain-session:2"`, 0},
 	{"predicate", "closure-session at /predicate_id", "/predicate_id", `"urn:concordia:predicate:2"`, 0},
 
@@ -93,6 +95,7 @@ var faults = []fault{
 	{"session", "chain-session at /state", "/state", `"CLOSED"`, 0},
 	{"session", "chain-session at /activated_at", "/activated_at", `"2026-09-14"`, 0},
 	{"session", "chain-session at ", "/note", `1`, 0},
+	{"session", "chain-instant at /activation_deadline", "/activation_deadline", `"2026-09-14T12:00:00"`, 0},
 	{"session", "chain-lists at /participants/1", "/participants/1", `"did:web:alpha"`, 0},
 	{"session", "chain-lists at /commitments/1", "/commitments/1", `"urn:concordia:commitment:a"`, 0},
 	{"session", "chain-live at /activated_at", "/activated_at", `"2026-09-14T09:00:00Z"`, 0},

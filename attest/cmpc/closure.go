@@ -21,7 +21,8 @@ type ClosurePredicate struct {
 	ExpiresAt time.Time // the last moment at which it stands
 	Status    string
 
-	value wire.Value
+	value    wire.Value
+	misdated error // a timestamp that is no instant
 }
 
 // The rules of closure predicates.
@@ -49,12 +50,14 @@ func ReadClosurePredicate(v wire.Value) (*ClosurePredicate, error) {
 	if err != nil {
 		return nil, err
 	}
+	var at instants
 	p := &ClosurePredicate{
 		ID: r.Text("predicate_id"), Type: r.Text("type"),
 		Authority: wire.ReadID[wire.AgentID](r, "authority"), Issuer: wire.ReadID[wire.AgentID](r, "issuer"),
 		Session: r.Text("subject"), Condition: r.Value("condition"),
-		IssuedAt: r.Time("issued_at"), ExpiresAt: r.Time("expires_at"), Status: r.Text("status"), value: v,
+		IssuedAt: at.read(r, "issued_at"), ExpiresAt: at.read(r, "expires_at"), Status: r.Text("status"), value: v,
 	}
+	p.misdated = at.misfit
 	return p, r.Err()
 }
 
@@ -80,6 +83,7 @@ type ClosureSubject struct {
 func ClosureChecks() []wire.Check[*ClosureSubject] {
 	return []wire.Check[*ClosureSubject]{
 		{Name: "signature", Optional: true, Run: (*ClosureSubject).checkSignature},
+		{Name: "instants", Run: func(s *ClosureSubject) error { return s.Predicate.misdated }},
 		{Name: "status", Run: (*ClosureSubject).checkStatus},
 		{Name: "expiry", Run: (*ClosureSubject).checkExpiry},
 		{Name: "window", Run: (*ClosureSubject).checkWindow},

@@ -22,7 +22,8 @@ type ConditionalCommitment struct {
 	IssuedAt  time.Time
 	ExpiresAt time.Time // the last moment at which it stands
 
-	value wire.Value
+	value    wire.Value
+	misdated error // a timestamp that is no instant
 }
 
 // The rules of commitments.
@@ -39,19 +40,19 @@ var commitmentRules = []*wire.Rule{
 }
 
 // ReadConditionalCommitment checks the shape of a commitment. It verifies nothing.
-// The published schema only looks at how a timestamp begins; here it has to be an
-// instant, as in every other artifact.
 func ReadConditionalCommitment(v wire.Value) (*ConditionalCommitment, error) {
 	r, err := attest.Shape(v, "conditional_commitment", RuleCommitment)
 	if err != nil {
 		return nil, err
 	}
+	var at instants
 	c := &ConditionalCommitment{
 		ID: r.Text("commitment_id"), Session: r.Text("chain_session_id"),
 		Committer: wire.ReadID[wire.AgentID](r, "committer_did"),
 		Predicate: r.Text("predicate_reference"), Terms: r.Value("commitment_terms"), Mandate: nullable(r, "mandate_proof_id"),
-		IssuedAt: r.Time("issued_at"), ExpiresAt: r.Time("expires_at"), value: v,
+		IssuedAt: at.read(r, "issued_at"), ExpiresAt: at.read(r, "expires_at"), value: v,
 	}
+	c.misdated = at.misfit
 	return c, r.Err()
 }
 
@@ -69,6 +70,7 @@ type CommitmentSubject struct {
 func CommitmentChecks() []wire.Check[*CommitmentSubject] {
 	return []wire.Check[*CommitmentSubject]{
 		{Name: "signature", Run: (*CommitmentSubject).checkSignature},
+		{Name: "instants", Run: func(s *CommitmentSubject) error { return s.Commitment.misdated }},
 		{Name: "expiry", Run: (*CommitmentSubject).checkExpiry},
 		{Name: "window", Run: (*CommitmentSubject).checkWindow},
 		{Name: "freshness", Run: func(s *CommitmentSubject) error { return s.CheckAge(s.Commitment.IssuedAt, "/issued_at") }},

@@ -3,13 +3,14 @@ package cmpc
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/concordia-node/concordia/wire"
 )
 
 // Rules lists the rules of this package, kind by kind.
 func Rules() []*wire.Rule {
-	return slices.Concat(commitmentRules, activationRules, unwindRules, closureRules, sessionRules, transitionRules)
+	return slices.Concat([]*wire.Rule{RuleInstant}, commitmentRules, activationRules, unwindRules, closureRules, sessionRules, transitionRules)
 }
 
 var (
@@ -39,4 +40,19 @@ func twice(list []string) int {
 		seen[s] = true
 	}
 	return -1
+}
+
+// RuleInstant is about every timestamp of this package. The published schemas look
+// at the first characters alone; what this project acts on has to be an instant.
+var RuleInstant = &wire.Rule{Section: "9.11", Name: "chain-instant", Class: wire.ClassSchema, Text: "timestamps are instants"}
+
+// instants read the timestamps of one artifact and remember the first that is none.
+type instants struct{ misfit error }
+
+func (t *instants) read(r wire.Reader, name string) time.Time {
+	at, err := wire.ParseTime(r.Text(name))
+	if err != nil && t.misfit == nil {
+		t.misfit = RuleInstant.Because(r.Pointer()+wire.Pointer(name), err)
+	}
+	return at
 }

@@ -24,7 +24,8 @@ type ChainSession struct {
 	Unwind       string // of the unwind record; "" if there is none
 	Activation   string // of the activation proof; "" if there is none
 
-	value wire.Value
+	value    wire.Value
+	misdated error // a timestamp that is no instant
 }
 
 // The rules of chain sessions.
@@ -50,21 +51,23 @@ func ReadChainSession(v wire.Value) (*ChainSession, error) {
 	if err != nil {
 		return nil, err
 	}
+	var at instants
 	s := &ChainSession{
 		ID: r.Text("chain_session_id"), Participants: r.Strings("participants"), Predicate: r.Text("closure_predicate_ref"),
-		State: State(r.Text("state")), CreatedAt: r.Time("created_at"), Deadline: r.Time("activation_deadline"),
-		ActivatedAt: nullableTime(r, "activated_at"), DissolvedAt: nullableTime(r, "dissolved_at"),
+		State: State(r.Text("state")), CreatedAt: at.read(r, "created_at"), Deadline: at.read(r, "activation_deadline"),
+		ActivatedAt: at.nullable(r, "activated_at"), DissolvedAt: at.nullable(r, "dissolved_at"),
 		Commitments: r.Strings("commitments"),
 		Unwind:      nullable(r, "unwind_record_id"), Activation: nullable(r, "activation_proof_id"), value: v,
 	}
+	s.misdated = at.misfit
 	return s, r.Err()
 }
 
-func nullableTime(r wire.Reader, name string) time.Time {
+func (t *instants) nullable(r wire.Reader, name string) time.Time {
 	if nullable(r, name) == "" {
 		return time.Time{}
 	}
-	return r.Time(name)
+	return t.read(r, name)
 }
 
 // Value returns the session as it was received.
@@ -80,6 +83,7 @@ type SessionSubject struct {
 // SessionChecks are the checks of a chain session in order (SPEC §9.11.4).
 func SessionChecks() []wire.Check[*SessionSubject] {
 	return []wire.Check[*SessionSubject]{
+		{Name: "instants", Run: func(s *SessionSubject) error { return s.Session.misdated }},
 		{Name: "lists", Run: (*SessionSubject).checkLists},
 		{Name: "live", Run: (*SessionSubject).checkLive},
 		{Name: "freshness", Run: func(s *SessionSubject) error { return s.CheckAnchor(s.Session.CreatedAt, "/created_at") }},

@@ -110,6 +110,9 @@ func (e *IllegalTransition) Error() string {
 // fails with RuleTransition, caused by an *IllegalTransition, or with the rule of
 // the first precondition that is not met. (SPEC §9.11.4)
 func (s *ChainSession) CheckTransition(to State, now time.Time) error {
+	if s.misdated != nil {
+		return s.misdated
+	}
 	for _, t := range transitions {
 		if t.from != s.State || t.to != to {
 			continue

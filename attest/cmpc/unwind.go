@@ -20,7 +20,8 @@ type UnwindRecord struct {
 	IssuedAt     time.Time
 	Acknowledged bool // there is an acknowledgment; nothing says by whom
 
-	value wire.Value
+	value    wire.Value
+	misdated error // a timestamp that is no instant
 }
 
 // A Dissolution is why a chain session was dissolved.
@@ -49,11 +50,13 @@ func ReadUnwindRecord(v wire.Value) (*UnwindRecord, error) {
 	if err != nil {
 		return nil, err
 	}
+	var at instants
 	u := &UnwindRecord{
 		ID: r.Text("unwind_record_id"), Session: r.Text("chain_session_id"), Reason: Dissolution(r.Text("dissolution_reason")),
 		Affected: r.Strings("affected_commitment_ids"), Issuer: wire.ReadID[wire.AgentID](r, "issuer_did"),
-		IssuedAt: r.Time("issued_at"), Acknowledged: r.Value("counterparty_acknowledgment").Kind() == wire.Object, value: v,
+		IssuedAt: at.read(r, "issued_at"), Acknowledged: r.Value("counterparty_acknowledgment").Kind() == wire.Object, value: v,
 	}
+	u.misdated = at.misfit
 	return u, r.Err()
 }
 
@@ -72,6 +75,7 @@ type UnwindSubject struct {
 func UnwindChecks() []wire.Check[*UnwindSubject] {
 	return []wire.Check[*UnwindSubject]{
 		{Name: "signature", Run: (*UnwindSubject).checkSignature},
+		{Name: "instants", Run: func(s *UnwindSubject) error { return s.Record.misdated }},
 		{Name: "freshness", Run: func(s *UnwindSubject) error { return s.CheckAnchor(s.Record.IssuedAt, "/issued_at") }},
 		{Name: "session", Run: (*UnwindSubject).checkSession},
 	}
