@@ -29,6 +29,10 @@ type Subject struct {
 	Keys       wire.Keys
 	Now        time.Time
 	Context    wire.Value // what the judge knows besides; see each kind
+
+	// Revokers says whose revocation records count against whatever they name; nil:
+	// whoever has a key in Keys. The issuer of an artifact may always revoke it.
+	Revokers func(wire.AgentID) bool
 }
 
 var (
@@ -211,9 +215,11 @@ func (s Subject) verifier() attest.Verifier {
 	return f
 }
 
-// trusts reports whether the case has a key of that agent: only such are to be
-// believed, and all of them may revoke anything.
+// trusts reports whether a record of that agent counts.
 func (s Subject) trusts(agent wire.AgentID) bool {
+	if s.Revokers != nil {
+		return s.Revokers(agent)
+	}
 	_, err := s.Keys.Key(agent, s.Now)
 	return err == nil
 }

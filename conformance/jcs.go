@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"bytes"
 	"errors"
 
 	"github.com/gowebpki/jcs"
@@ -14,36 +13,36 @@ var ruleTwice = &wire.Rule{Section: "12.5", Name: "canonical-twice", Class: wire
 
 var errTwice = errors.New("gowebpki/jcs writes other bytes")
 
-// canonicalTwice returns the canonical bytes of v, which package wire made, if
-// another maker's code writes the same for them. That code reads the text anew:
-// it orders members, writes numbers and escapes by itself.
-func canonicalTwice(v wire.Value) ([]byte, error) {
-	text := []byte(v.Canonical())
-	switch v.Kind() {
-	case wire.Object, wire.Array: // it does not take other texts
-		again, err := jcs.Transform(text)
-		if err != nil {
-			return nil, ruleTwice.Because("", err)
-		}
-		if !bytes.Equal(text, again) {
-			return nil, ruleTwice.Because("", errTwice)
-		}
+// A twice makes canonical JSON a second time, with another maker's code, and
+// remembers for which texts it came out the same.
+type twice struct{ same map[string]bool }
+
+func newTwice() *twice { return &twice{make(map[string]bool)} }
+
+// canonical returns the canonical bytes of v, which package wire made, if the other
+// maker writes the same. It reads the text anew: it orders members, writes numbers
+// and escapes by itself.
+func (t *twice) canonical(v wire.Value) ([]byte, error) {
+	text := v.Canonical()
+	if t.same[text] {
+		return []byte(text), nil
 	}
-	return text, nil
+	return []byte(text), t.compare(v, []byte(text))
 }
 
-// sameText checks that another maker writes the same canonical text of the input,
-// from the bytes as they were received.
-func (q Question) sameText() error {
-	if q.Input.Kind() != wire.Object && q.Input.Kind() != wire.Array {
+// compare compares the canonical text of v with what the other maker writes for
+// text. It takes objects and arrays only; nothing else is ever signed.
+func (t *twice) compare(v wire.Value, text []byte) error {
+	if v.Kind() != wire.Object && v.Kind() != wire.Array {
 		return nil
 	}
-	again, err := jcs.Transform(q.raw)
+	again, err := jcs.Transform(text)
 	if err != nil {
 		return ruleTwice.Because("", err)
 	}
-	if string(again) != q.Input.Canonical() {
+	if string(again) != v.Canonical() {
 		return ruleTwice.Because("", errTwice)
 	}
+	t.same[v.Canonical()] = true
 	return nil
 }

@@ -78,7 +78,8 @@ func (q Question) Answer() wire.Report {
 	if q.Unreadable != nil {
 		return wire.Report{wire.Find("read", false, q.Unreadable)}
 	}
-	if err := q.sameText(); err != nil {
+	q.twice = newTwice()
+	if err := q.twice.compare(q.Input, q.raw); err != nil {
 		return wire.Report{wire.Find("canonical", false, err)}
 	}
 	p, ok := profiles[q.Profile]
@@ -171,7 +172,7 @@ func (q Question) text(path ...string) (string, bool) {
 
 // verifier returns what the context gives: keys, and now if it is needed.
 func (q Question) verifier(keys wire.Keys, timed bool) (attest.Verifier, error) {
-	f := attest.Verifier{Keys: keys, Canonical: canonicalTwice}
+	f := attest.Verifier{Keys: keys, Canonical: q.twice.canonical}
 	if !timed {
 		return f, nil
 	}
@@ -225,8 +226,8 @@ func (q Question) namedKeys(member string) wire.Keys {
 }
 
 // digestOf returns the SHA-256 of v's canonical bytes, made twice.
-func digestOf(v wire.Value) (string, error) {
-	b, err := canonicalTwice(v)
+func (q Question) digestOf(v wire.Value) (string, error) {
+	b, err := q.twice.canonical(v)
 	return wire.HashOf(b).String(), err
 }
 
@@ -237,7 +238,7 @@ func (q Question) expectDigest(v wire.Value, member string) error {
 	if !ok {
 		return nil
 	}
-	got, err := digestOf(v)
+	got, err := q.digestOf(v)
 	if err != nil {
 		return err
 	}

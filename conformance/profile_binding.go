@@ -81,7 +81,7 @@ func (q Question) digestMember(check wire.Value, at string) (wire.Value, error) 
 	if !ok {
 		return v, ruleContext.Because(at+"/source", errMissing)
 	}
-	text, err := digestOf(v)
+	text, err := q.digestOf(v)
 	return wire.Text(text), err
 }
 

@@ -75,7 +75,7 @@ func (q Question) chainLinkage() error {
 			return wire.RulePrevHash.At(fmt.Sprintf("/messages/%d/prev_hash", i))
 		}
 		var err error
-		if want, err = digestOf(m); err != nil {
+		if want, err = q.digestOf(m); err != nil {
 			return err
 		}
 	}
@@ -111,7 +111,7 @@ func (q Question) chainHashes() error {
 	}
 	var got []wire.Value
 	for _, m := range q.messages().Elems() {
-		text, err := digestOf(m)
+		text, err := q.digestOf(m)
 		if err != nil {
 			return err
 		}
@@ -185,7 +185,7 @@ func (q Question) chainCloses(member string) error {
 	var head string
 	for i, m := range list.Elems() {
 		if i == list.Len()-1 {
-			if head, err = digestOf(m); err != nil {
+			if head, err = q.digestOf(m); err != nil {
 				return err
 			}
 		}

@@ -52,7 +52,7 @@ func madeFromSeed(q Question, _ *attest.FulfillmentAttestation) error {
 	if !ok {
 		return nil
 	}
-	preimage, err := canonicalTwice(unsigned(q.Input))
+	preimage, err := q.twice.canonical(unsigned(q.Input))
 	if err != nil {
 		return err
 	}

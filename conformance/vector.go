@@ -2,10 +2,11 @@ package conformance
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
 	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/concordia-node/concordia/wire"
 )
@@ -33,6 +34,7 @@ type Question struct {
 	Unreadable error // why the input was refused as JSON, if it was
 	Context    wire.Value
 	raw        []byte // the input as it was written
+	twice      *twice
 }
 
 // ruleVector names the shape of a vector file. It is a rule of the file format,
@@ -42,6 +44,8 @@ var ruleVector = &wire.Rule{Section: "12.5", Name: "vector", Class: wire.ClassSc
 var (
 	errProfile  = errors.New("no profile of this name")
 	errNoInput  = errors.New("missing")
+	errObject   = errors.New("want an object")
+	errFollows  = errors.New("something follows the object")
 	errNotEmpty = errors.New("want a text that is not empty")
 )
 
@@ -100,41 +104,38 @@ func cut(data []byte) (input []byte, frame wire.Value, err error) {
 	if len(data) > wire.MaxDocumentSize {
 		return nil, frame, wire.RuleSize.At("")
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	if open, err := d.Token(); err != nil || open != json.Delim('{') {
-		return nil, frame, ruleVector.Because("", errors.New("want an object"))
+	d := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if open, err := d.ReadToken(); err != nil || open.Kind() != '{' {
+		return nil, frame, ruleVector.Because("", errObject)
 	}
 	rest := []byte{'{'}
-	for d.More() {
-		name, err := d.Token()
+	for d.PeekKind() == '"' {
+		name, err := d.ReadValue()
 		if err != nil {
 			return nil, frame, ruleVector.Because("", err)
 		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
+		name = bytes.Clone(name) // the decoder uses its memory again
+		value, err := d.ReadValue()
+		if err != nil {
 			return nil, frame, ruleVector.Because("", err)
 		}
-		if name == "input" {
+		if string(name) == `"input"` {
 			if input != nil {
 				return nil, frame, wire.RuleDuplicate.At("/input")
 			}
-			input = value
+			input = bytes.Clone(value)
 			continue
 		}
 		if len(rest) > 1 {
 			rest = append(rest, ',')
 		}
-		key, err := json.Marshal(name)
-		if err != nil {
-			return nil, frame, fmt.Errorf("reading a vector: %w", err)
-		}
-		rest = append(append(append(rest, key...), ':'), value...)
+		rest = append(append(append(rest, name...), ':'), value...)
 	}
-	if _, err := d.Token(); err != nil {
+	if _, err := d.ReadToken(); err != nil {
 		return nil, frame, ruleVector.Because("", err)
 	}
-	if d.More() {
-		return nil, frame, ruleVector.Because("", errors.New("something follows the object"))
+	if _, err := d.ReadToken(); err != io.EOF {
+		return nil, frame, ruleVector.Because("", errFollows)
 	}
 	frame, err = wire.Parse(append(rest, '}'), wire.DocumentLimits)
 	return input, frame, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/concordia-node/concordia/conformance"
 	"github.com/concordia-node/concordia/internal/cli"
 	"github.com/concordia-node/concordia/session/agent"
 	"github.com/concordia-node/concordia/session/transcript"
@@ -280,8 +281,11 @@ func (a *app) verifyOnDisk(path string) (verification, error) {
 	if err != nil {
 		return verification{}, err
 	}
-	r := verifyValue(v, wire.DIDKeys{}, a.now(), false)
-	r.File = path
+	r, err := verifyValue(conformance.Subject{Artifact: v, Keys: wire.DIDKeys{}, Now: a.now()}, false)
+	if err != nil {
+		return r, err
+	}
+	r.File, r.Verdict, r.Checks = path, r.report.Outcome(), findings(r.report)
 	a.printVerification(r)
 	return r, nil
 }

@@ -29,7 +29,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("INTEROP", clitest.Shared(filepath.Join("..", ".."), "interop"))
-			return nil
+			return writeArtifacts(env.WorkDir)
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "interop" {

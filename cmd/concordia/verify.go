@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/concordia-node/concordia/attest"
+	"github.com/concordia-node/concordia/conformance"
 	"github.com/concordia-node/concordia/internal/cli"
 	"github.com/concordia-node/concordia/protocol"
 	"github.com/concordia-node/concordia/session"
@@ -20,13 +21,21 @@ import (
 func (a *app) verifyCommand() *cobra.Command {
 	var keyFiles []string
 	var at string
-	var cases, verbose, imported bool
+	var cases, verbose bool
+	var with verifyOptions
 	cmd := &cobra.Command{
 		Use:   "verify FILE...",
-		Short: "Verify transcripts, receipts and messages offline",
-		Long: `verify checks what is in each file: a transcript with or without its receipt, a
-receipt, a single message, or messages one a line. Agents whose id is a did:key need no key; of the
-others --keys gives them, a JSON object of agent id and base64url public key.
+		Short: "Verify transcripts, receipts and every other signed artifact offline",
+		Long: `verify checks what is in each file and says so, check by check: a transcript with
+or without its receipt, a receipt, a message, messages one a line, an approval, a
+mandate, a predicate, a revocation, a bundle of receipts, a proof, or any other
+artifact of the protocol. Agents whose id is a did:key need no key; of the others
+--keys gives them, a JSON object of agent id and base64url public key.
+
+What an artifact is to be judged for comes from you, too: the offer that an approval
+has to be about, the action that a mandate has to allow. What is left out is not
+checked, and the report says that. Records in --revocations count if they verify
+and you have given the key of who made them.
 
 With --case each file holds an artifact together with the keys, the time and the
 verdict to expect. An index.json with a list of files stands for those, a directory
@@ -35,6 +44,8 @@ that this version does not judge are counted. Arguable cases are shown and never
 decide the exit code.`,
 		Example: `  concordia verify transcript.json
   concordia verify receipt.json --keys keys.json --at 2026-09-14T09:03:17Z
+  concordia verify approval.json --keys keys.json --offer offer.json
+  concordia verify mandate.json --keys keys.json --action action.json --revocations revoked.json
   concordia verify --case cases/index.json`,
 		Args: cli.Takes,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -47,21 +58,30 @@ decide the exit code.`,
 				now = t
 			}
 			if cases {
-				if len(keyFiles) > 0 || at != "" || imported {
-					return cli.Usagef("a case brings its own keys, time and rules: leave out --keys, --at and --import")
+				if len(keyFiles) > 0 || at != "" || !with.isZero() {
+					return cli.Usagef("a case brings its own keys, time, context and rules: leave out all flags but -v")
 				}
 				return a.verifyCases(args, verbose)
 			}
-			keys, err := readKeys(keyFiles)
+			known, err := readKeyFiles(keyFiles)
 			if err != nil {
 				return err
 			}
-			return a.verifyFiles(args, keys, now, imported)
+			context, err := with.context()
+			if err != nil {
+				return err
+			}
+			return a.verifyFiles(args, conformance.Subject{
+				Keys: wire.AnyKeys{known, wire.DIDKeys{}}, Now: now, Context: context,
+				// A did:key is a key without anybody's trust.
+				Revokers: func(id wire.AgentID) bool { _, ok := known[id]; return ok },
+			}, with.imported)
 		},
 	}
 	cmd.Flags().StringArrayVar(&keyFiles, "keys", nil, "JSON `file` with the public keys to trust (repeatable)")
 	cmd.Flags().StringVar(&at, "at", "", "judge at this `time` instead of now")
-	importFlag(cmd, &imported)
+	importFlag(cmd, &with.imported)
+	with.flags(cmd)
 	cmd.Flags().BoolVar(&cases, "case", false, "the files are self-contained cases")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "with --case: also show the cases that came out as expected")
 	return cmd
@@ -69,6 +89,11 @@ decide the exit code.`,
 
 // readKeys reads the files of --keys. did:key ids resolve themselves.
 func readKeys(files []string) (wire.Keys, error) {
+	known, err := readKeyFiles(files)
+	return wire.AnyKeys{known, wire.DIDKeys{}}, err
+}
+
+func readKeyFiles(files []string) (wire.KeyMap, error) {
 	known := make(wire.KeyMap)
 	for _, path := range files {
 		v, err := readJSON(path)
@@ -86,7 +111,7 @@ func readKeys(files []string) (wire.Keys, error) {
 			return nil, fmt.Errorf("reading %s: want a JSON object of agent id and public key", path)
 		}
 	}
-	return wire.AnyKeys{known, wire.DIDKeys{}}, nil
+	return known, nil
 }
 
 // readFile reads a file of bounded size.
@@ -151,39 +176,48 @@ type verification struct {
 	report   wire.Report
 }
 
-// verifyValue checks whatever kind of artifact v is.
-func verifyValue(v wire.Value, keys wire.Keys, now time.Time, imported bool) verification {
+// verifyValue checks whatever kind of artifact s is about.
+func verifyValue(s conformance.Subject, imported bool) (verification, error) {
+	v := s.Artifact
 	var r verification
-	_, isAttestation := v.Get("concordia_attestation")
-	_, isMessage := v.Get("concordia")
-	switch {
-	case isAttestation:
-		r.Kind = "receipt"
-		_, r.report = attest.Verifier{Keys: keys, Now: now}.VerifyAttestation(v, attest.OutcomeBound())
-	case isMessage:
-		r.Kind = "message"
-		u, err := wire.ReadMessage(v)
-		if err == nil {
-			_, err = u.Verify(keys)
-		}
-		r.report = wire.Report{wire.Find("message", false, err)}
-	default:
-		r.Kind = "transcript"
+	switch kind := conformance.KindOf(v); kind {
+	case "transcript":
+		r.Kind = kind
 		doc, err := session.ReadDocument(v)
 		if err != nil {
 			r.report = wire.Report{wire.Find("read", false, err)}
 			break
 		}
 		var t *session.Transcript
-		t, r.report = doc.Check(doc.SessionID(), keys, now, &session.Options{Import: imported}, parallel)
-		s := t.Session().At(now)
-		r.State, r.Messages = s.State(), s.Len()
+		t, r.report = doc.Check(doc.SessionID(), s.Keys, s.Now, &session.Options{Import: imported}, parallel)
+		at := t.Session().At(s.Now)
+		r.State, r.Messages = at.State(), at.Len()
+	case "attestation":
+		r.Kind = "receipt"
+		_, r.report = attest.Verifier{Keys: s.Keys, Now: s.Now}.VerifyAttestation(v, attest.OutcomeBound())
+	case "":
+		if _, isMessage := v.Get("concordia"); !isMessage {
+			r.Kind = "unknown"
+			r.report = wire.Report{wire.Find("read", false, &wire.Unchecked{Why: "it is no artifact that this version knows"})}
+			break
+		}
+		r.Kind = "message"
+		u, err := wire.ReadMessage(v)
+		if err == nil {
+			_, err = u.Verify(s.Keys)
+		}
+		r.report = wire.Report{wire.Find("message", false, err)}
+	default:
+		r.Kind = strings.ReplaceAll(kind, "_", " ")
+		var err error
+		if r.report, err = conformance.JudgeAs(kind, s); err != nil {
+			return r, err
+		}
 	}
-	r.Verdict, r.Checks = r.report.Outcome(), findings(r.report)
-	return r
+	return r, nil
 }
 
-func (a *app) verifyFiles(files []string, keys wire.Keys, now time.Time, imported bool) error {
+func (a *app) verifyFiles(files []string, subject conformance.Subject, imported bool) error {
 	verdict := wire.Passed
 	results := []verification{}
 	var unread error // what could not be tried; the other files are
@@ -196,7 +230,10 @@ func (a *app) verifyFiles(files []string, keys wire.Keys, now time.Time, importe
 		} else if v, err := parseDocument(data); err != nil {
 			r.report = wire.Report{wire.Find("read", false, err)}
 		} else {
-			r = verifyValue(v, keys, now, imported)
+			subject.Artifact = v
+			if r, err = verifyValue(subject, imported); err != nil {
+				return err
+			}
 		}
 		r.File, r.Verdict, r.Checks = path, r.report.Outcome(), findings(r.report)
 		results = append(results, r)

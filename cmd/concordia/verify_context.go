@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/concordia-node/concordia/internal/cli"
+	"github.com/concordia-node/concordia/wire"
+)
+
+// verifyOptions are what a person knows that an artifact is judged by.
+type verifyOptions struct {
+	imported                                  bool
+	offer, action, revocations, chainSession  string // files
+	session, sequenceKey, publisher, decision string
+	extensions                                []string
+	stateActive, aggregate                    bool
+	uses                                      int64
+}
+
+func (o *verifyOptions) isZero() bool {
+	return !o.imported && o.offer == "" && o.action == "" && o.revocations == "" && o.chainSession == "" &&
+		o.session == "" && o.sequenceKey == "" && o.publisher == "" && o.decision == "" && len(o.extensions) == 0 &&
+		!o.stateActive && !o.aggregate && o.uses == 0
+}
+
+func (o *verifyOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.offer, "offer", "", "JSON `file` with the offer or call that an approval has to be about")
+	f.StringVar(&o.session, "session", "", "`URN` of the session that an approval has to be about")
+	f.StringVar(&o.action, "action", "", "JSON `file` with the action that a mandate has to allow")
+	f.StringVar(&o.sequenceKey, "sequence-key", "", "the `key` of the sequence a mandate's action belongs to")
+	f.BoolVar(&o.stateActive, "state-active", false, "the condition of a state-bound mandate holds")
+	f.Int64Var(&o.uses, "uses", 0, "how often a mandate was used before")
+	f.StringVar(&o.revocations, "revocations", "", "JSON `file` with revocation records, in an array or one a line")
+	f.StringVar(&o.decision, "decision", "", "the `hash` that a cascade decision has to have as its id")
+	f.StringVar(&o.publisher, "publisher", "", "the `DID` of who publishes a cosigned receipt")
+	f.BoolVar(&o.aggregate, "aggregate", false, "a competence proof has to prove its figures, not only what it reveals")
+	f.StringVar(&o.chainSession, "chain-session", "", "JSON `file` with the chain session of a commitment, activation proof or unwind record")
+	f.StringArrayVar(&o.extensions, "active-extension", nil, "`URI` of an A2A extension that is active (repeatable)")
+}
+
+// context returns the options as the context of a case (SPEC §12.3).
+func (o *verifyOptions) context() (wire.Value, error) {
+	m := wire.M{}
+	for name, text := range map[string]string{
+		"session_urn": o.session, "sequence_key": o.sequenceKey, "publisher_did": o.publisher, "expected_decision_id": o.decision,
+	} {
+		if text != "" {
+			m[name] = text
+		}
+	}
+	for name, path := range map[string]string{
+		"offer": o.offer, "action": o.action, "revocation_records": o.revocations, "chain_session": o.chainSession,
+	} {
+		if path == "" {
+			continue
+		}
+		v, err := readJSON(path)
+		if err != nil {
+			return wire.Value{}, err
+		}
+		if name == "revocation_records" && v.Kind() == wire.Object {
+			m[name] = []wire.Value{v}
+			continue
+		}
+		m[name] = v
+	}
+	if o.stateActive {
+		m["state_active"] = true
+	}
+	if o.aggregate {
+		m["require_aggregate"] = true
+	}
+	if o.uses < 0 {
+		return wire.Value{}, cli.Usagef("--uses: want a number from 0")
+	}
+	if o.uses > 0 {
+		m["uses"] = o.uses
+	}
+	if len(o.extensions) > 0 {
+		m["active_extensions"] = o.extensions
+	}
+	v, err := wire.Encode(m)
+	if err != nil {
+		return v, fmt.Errorf("reading the flags: %w", err)
+	}
+	return v, nil
+}
