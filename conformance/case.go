@@ -139,6 +139,7 @@ var judges = map[string]func(Subject) wire.Report{
 	"envelope":          judgeEnvelope,
 	"fulfillment":       judgeFulfillment,
 	"mandate":           judgeMandate,
+	"message":           judgeMessage,
 	"predicate":         judgePredicate,
 	"receipt_bundle":    judgeReceiptBundle,
 	"revocation":        judgeRevocation,

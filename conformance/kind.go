@@ -32,6 +32,7 @@ var kinds = []struct {
 	{"cosign", has("counterparty_did", "parties")},
 	{"a2a_part", has("data", "mediaType")},
 	{"transcript", has("messages")},
+	{"message", has("concordia")},
 }
 
 func has(names ...string) func(wire.Value) bool {

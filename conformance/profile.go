@@ -27,8 +27,17 @@ type kind struct {
 	open  func(Question) func(step string) error
 }
 
-// profiles are all profiles of the public contract.
-var profiles = map[string]profile{
+// profiles are all profiles.
+var profiles = allProfiles()
+
+func allProfiles() map[string]profile {
+	all := strictProfiles()
+	maps.Copy(all, contract)
+	return all
+}
+
+// contract holds the profiles of the public contract.
+var contract = map[string]profile{
 	"decision-object-v1":         {decisionObject, []string{"decision-id"}},
 	"offer-binding-v1":           {offerBinding, []string{"bindings"}},
 	"receipt-v1":                 {approvalReceipt, []string{"schema", "approves-reference", "signature", "expiry", "offer-hash"}},

@@ -19,3 +19,12 @@ func judgeTranscript(s Subject) wire.Report {
 	_, report := doc.Check(id, s.Keys, s.Now, &session.Options{Parties: s.parties(), Import: true}, nil)
 	return report
 }
+
+// judgeMessage judges one message by itself: its envelope and its signature.
+func judgeMessage(s Subject) wire.Report {
+	u, err := wire.ReadMessage(s.Artifact)
+	if err == nil {
+		_, err = u.Verify(s.Keys)
+	}
+	return wire.Report{wire.Find("message", false, err)}
+}

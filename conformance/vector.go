@@ -49,12 +49,16 @@ var (
 	errNotEmpty = errors.New("want a text that is not empty")
 )
 
-// recordTypes are the values of record_type (SPEC §12.5).
+// recordTypes are the values of record_type (SPEC §12.5): those of the public
+// contract, then our own.
 var recordTypes = []string{
 	"agent_profile", "approval_receipt", "atomic_activation_proof", "attestation", "cascade_decision_record",
 	"chain_session", "chain_session_transition", "closure_predicate", "competence_proof", "conditional_commitment",
 	"cosign_receipt", "decision_object", "fulfillment_attestation", "mandate", "message_chain", "predicate",
 	"receipt_bundle", "revocation_record", "unwind_record",
+
+	"a2a_part", "cascade_traversal", "closure_evaluation", "json_text", "message", "signed_text", "transcript",
+	"trust_envelope",
 }
 
 var reasonClasses = []string{

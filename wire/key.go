@@ -277,7 +277,7 @@ func (a AnyKeys) Key(agent AgentID, at time.Time) (PublicKey, error) {
 func DecodeBase64(s string, size int) ([]byte, error) {
 	b, err := decodeBase64(s)
 	if err != nil || len(b) != size {
-		return nil, errBase64Form
+		return nil, ErrBase64
 	}
 	return b, nil
 }
@@ -285,9 +285,10 @@ func DecodeBase64(s string, size int) ([]byte, error) {
 func decodeBase64(s string) ([]byte, error) {
 	b, err := base64.URLEncoding.Strict().DecodeString(s)
 	if err != nil || len(s) != base64.URLEncoding.EncodedLen(len(b)) { // the decoder skips line breaks
-		return nil, errBase64Form
+		return nil, ErrBase64
 	}
 	return b, nil
 }
 
-var errBase64Form = errors.New("not padded base64url of the right length")
+// ErrBase64 reports a text that is not the one spelling of the bytes it stands for.
+var ErrBase64 = errors.New("not padded base64url of the right length")
