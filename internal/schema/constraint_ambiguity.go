@@ -28,12 +28,16 @@ var (
 //   - a repetition up to maxLoop times or more counts as one without bound, unless it
 //     is inside one: (a{1,30}){1,30} would be finite, but for longer than anybody waits.
 //
-// Number of ways that grow as a power of the length of the text, a*a*$, are not
-// refused, and neither are those that only grow with the pattern: a?a?a?$.
+// What counts as a way is more than ECMA-262 has, because other engines have it: there
+// ((b?)?a)* has one way where b is missing, elsewhere two, and it is refused.
+//
+// Ways whose number is a power of the length of the text, a*a*$, are not a reason to
+// refuse, and neither are those that only grow with the pattern, a?a?a?$.
+// (SPEC §9.9.2)
 //
 // The tree is one in which alternatives are apart, as translation writes them.
 func checkAmbiguity(tree *syntax.Regexp) error {
-	s := positions{left: maxAmbiguitySteps}
+	s := positions{left: maxAmbiguitySteps, known: make(map[*syntax.Regexp]int)}
 	return s.outside(tree, 1)
 }
 
@@ -82,8 +86,9 @@ type positions struct {
 	next  []int // of each position, in tails: where it goes
 	tails []tail
 
-	classes [][]rune // pairs of ends
-	common  []int8   // of two classes: 0 not known, 1 nothing, 2 something
+	classes [][]rune               // pairs of ends
+	known   map[*syntax.Regexp]int // of an expression, in classes: what is counted out is seen often
+	common  []int8                 // of two classes: 0 not known, 1 nothing, 2 something
 }
 
 // A tail is a set of positions that come after another one: those of the tail
@@ -122,17 +127,22 @@ func (s *positions) part(re *syntax.Regexp) part {
 	case syntax.OpLiteral:
 		p := part{empty: 1}
 		for _, r := range re.Rune {
-			p = s.join(p, s.position(literal(r, re.Flags&syntax.FoldCase != 0)))
+			p = s.join(p, s.position(s.intern(literal(r, re.Flags&syntax.FoldCase != 0))))
 		}
 		return p
 	case syntax.OpCharClass:
-		return s.position(re.Rune)
+		id, ok := s.known[re]
+		if !ok {
+			id = s.intern(re.Rune)
+			s.known[re] = id
+		}
+		return s.position(id)
 	case syntax.OpAnyChar:
-		return s.position([]rune{0, unicode.MaxRune})
+		return s.position(s.intern([]rune{0, unicode.MaxRune}))
 	case syntax.OpAnyCharNotNL:
-		return s.position([]rune{0, '\n' - 1, '\n' + 1, unicode.MaxRune})
+		return s.position(s.intern([]rune{0, '\n' - 1, '\n' + 1, unicode.MaxRune}))
 	case syntax.OpNoMatch:
-		return s.position(nil)
+		return s.position(s.intern(nil))
 	case syntax.OpCapture:
 		return s.part(re.Sub[0])
 	case syntax.OpConcat:
@@ -196,15 +206,20 @@ func optional(p part) part {
 	return p
 }
 
-// position adds one.
-func (s *positions) position(class []rune) part {
+// intern returns the index of a class.
+func (s *positions) intern(class []rune) int {
 	id := slices.IndexFunc(s.classes, func(c []rune) bool { return slices.Equal(c, class) })
 	if id < 0 {
 		id = len(s.classes)
 		s.classes = append(s.classes, class)
 	}
+	return id
+}
+
+// position adds one.
+func (s *positions) position(class int) part {
 	at := []int32{int32(len(s.class))}
-	s.class = append(s.class, id)
+	s.class = append(s.class, class)
 	s.next = append(s.next, -1)
 	return part{first: at, last: slices.Clone(at)}
 }

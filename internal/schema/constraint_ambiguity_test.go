@@ -81,11 +81,25 @@ func costly(size int) map[string]string {
 		"sets":         "(" + strings.Repeat(`\p{L}`, min(size, 25)) + strings.Repeat(`\P{L}`, min(size, 24)) + ")*",
 		"many sets":    `(\p{Lu}\p{Ll}|\p{Lt}\p{Lm}|\p{Lo}\p{Nd}|\p{Nl}\p{No}|\p{Pc}\p{Pd}|\p{Ps}\p{Pe}|\p{Pi}\p{Pf}|\p{Po}\p{Sm}|\p{Sc}\p{Sk}|\p{So}\p{Zs}|\p{Mn}\p{Mc}|\p{Cc}\p{Cf})*`,
 		"empty":        fmt.Sprintf("(x{0,%d}y?)*", min(size/4, 1000)),
-		"ladder":       fmt.Sprintf("(a([ab]?c){%d}d)*", size/6),
+		"ladder":       fmt.Sprintf("(a([ab]?c){%d}d)*", size/7),
 		"deep":         strings.Repeat("(", 60) + "a" + strings.Repeat("b)*", 60),
 		"starts":       fmt.Sprintf("([ab]*a[ab]{%d}c)*", size/6),
 		"many starts":  fmt.Sprintf("([ab]*a([ab]c?){%d}d)*", size/8),
 		"alike":        strings.Repeat("(a|bc)*", 36),
+	}
+}
+
+// TestPatternUndecided: what is too large to decide on is refused, whichever it is.
+func TestPatternUndecided(t *testing.T) {
+	for text, want := range map[string]error{
+		`([ab]*a[ab]{300}c)*`: nil,
+		`([ab]*a[ab]{700}c)*`: errPatternUndecided,
+		`([ab]*a[ab]{300}c)*x([ab]*a[ab]{300}c)*y([ab]*a[ab]{300}c)*`: errPatternUndecided, // the steps of all loops
+		`([ab]*a[ab]{700})*`: errPatternAmbiguous,
+	} {
+		if _, err := parsePattern(text, maxProgram); !errors.Is(err, want) {
+			t.Errorf("parsePattern(%s) = %v, want %v", text, err, want)
+		}
 	}
 }
 

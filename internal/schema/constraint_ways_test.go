@@ -233,4 +233,4 @@ func TestPatternAmbiguityGrowth(t *testing.T) {
 	}
 }
 
-const growthRuns = 100
+const growthRuns = 60
