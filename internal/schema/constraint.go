@@ -14,7 +14,9 @@ const (
 	maxPatterns = 32       // each costs its compilation, whether it is used or not
 	maxPattern  = 256      // code points
 	maxProgram  = 4000     // instructions of all patterns; they cost memory, and each byte may have to pass them
-	maxLoop     = 10       // times; a counted repetition beyond it counts as unbounded inside another
+	maxLoop     = 10       // times; a repetition up to as many counts as one without bound, counts around it multiplied
+
+	maxAmbiguitySteps = 1 << 17 // on one pattern; about a millisecond
 )
 
 // Caps on one evaluation.

@@ -24,7 +24,6 @@ func (p *pattern) cost(text string) int { return (len(text) + 1) * (1 + p.size/8
 var (
 	errPatternLong   = errors.New("it is too long")
 	errPatternSize   = errors.New("with its repetitions counted out, it is too large")
-	errPatternNested = errors.New("a repetition without bound inside another takes some verifiers exponential time")
 	errPatternSyntax = errors.New("not in the syntax that ECMA-262 and RE2 have in common")
 )
 
@@ -36,55 +35,42 @@ func parsePattern(text string, room int) (*pattern, error) {
 	if utf8.RuneCountInString(text) > maxPattern {
 		return nil, errPatternLong
 	}
-	t := translation{in: []rune(text)}
-	if !t.all() {
-		return nil, errPatternSyntax
-	}
-	tree, err := syntax.Parse(t.out.String(), syntax.Perl)
+	tree, expr, err := parseTree(text, false)
 	if err != nil {
-		if failed, ok := errors.AsType[*syntax.Error](err); ok { // without the expression, which is not the sender's
-			return nil, fmt.Errorf("%w: %s", errPatternSyntax, failed.Code)
-		}
-		return nil, errPatternSyntax
-	}
-	if nested(tree, false) {
-		return nil, errPatternNested
+		return nil, err
 	}
 	size := programSize(tree)
 	if size > room {
 		return nil, errPatternSize
 	}
-	re, err := regexp.Compile(t.out.String())
+	apart, _, err := parseTree(text, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkAmbiguity(apart); err != nil {
+		return nil, err
+	}
+	re, err := regexp.Compile(expr)
 	if err != nil {
 		return nil, errPatternSyntax
 	}
 	return &pattern{re: re, size: size}, nil
 }
 
-// nested reports whether a repetition without bound is inside another. This engine
-// does not mind; one that tries all ways to share a text out among the two, such as
-// another verifier of the same constraint may have, does not come back.
-func nested(re *syntax.Regexp, inside bool) bool {
-	switch re.Op {
-	case syntax.OpStar, syntax.OpPlus:
-		if inside {
-			return true
-		}
-		inside = true
-	case syntax.OpRepeat:
-		if re.Max < 0 || re.Max > maxLoop && re.Max != re.Min {
-			if inside {
-				return true
-			}
-			inside = true
-		}
+// parseTree returns a pattern as a tree, and in the syntax of package regexp.
+func parseTree(text string, apart bool) (*syntax.Regexp, string, error) {
+	t := translation{in: []rune(text), apart: apart}
+	if !t.all() {
+		return nil, "", errPatternSyntax
 	}
-	for _, sub := range re.Sub {
-		if nested(sub, inside) {
-			return true
+	tree, err := syntax.Parse(t.out.String(), syntax.Perl)
+	if err != nil {
+		if failed, ok := errors.AsType[*syntax.Error](err); ok { // without the expression, which is not the sender's
+			return nil, "", fmt.Errorf("%w: %s", errPatternSyntax, failed.Code)
 		}
+		return nil, "", errPatternSyntax
 	}
-	return false
+	return tree, t.out.String(), nil
 }
 
 // programSize returns about how many instructions an expression makes, and not
@@ -129,6 +115,7 @@ type translation struct {
 	pos       int
 	out       strings.Builder
 	assertion bool // what was read last: it cannot be repeated
+	apart     bool // each alternative captures, so that the parser does not make one of two
 }
 
 // peek returns the n-th rune from here, or -1.
@@ -149,6 +136,7 @@ func (t *translation) has(s string) bool {
 }
 
 func (t *translation) all() bool {
+	t.bracket("(")
 	for t.pos < len(t.in) {
 		c := t.in[t.pos]
 		t.pos++
@@ -161,6 +149,13 @@ func (t *translation) all() bool {
 			ok = t.class()
 		case '(':
 			ok = t.group()
+		case ')':
+			t.bracket(")")
+			t.out.WriteByte(')')
+		case '|':
+			t.bracket(")")
+			t.out.WriteByte('|')
+			t.bracket("(")
 		case '{':
 			ok = !after && t.count()
 		case '*', '+', '?':
@@ -178,13 +173,22 @@ func (t *translation) all() bool {
 			return false
 		}
 	}
+	t.bracket(")")
 	return true
 }
 
+// bracket writes one that goes around an alternative.
+func (t *translation) bracket(s string) {
+	if t.apart {
+		t.out.WriteString(s)
+	}
+}
+
 // group opens a group. All groups capture, so that the parser leaves the repetition
-// inside of (?:a+)+ where nested sees it.
+// inside of (?:a+)+ where checkAmbiguity sees it.
 func (t *translation) group() bool {
 	t.out.WriteByte('(')
+	t.bracket("(")
 	if !t.has("?") || t.has(":") {
 		return true
 	}

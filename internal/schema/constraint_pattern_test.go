@@ -99,25 +99,11 @@ func TestPatternRefused(t *testing.T) {
 			t.Errorf("parsePattern(%s) = %v, want errPatternSyntax", text, err)
 		}
 	}
-	nested := []string{
-		`(a+)+$`, `(a*)*`, `(?:a+)+`, `(?:a*)*$`, `(a|b*)+`, `((a{2,}b)c)*`, `(x(y+z)?)+`, `(?:(?:a+))+`, `(a{0,11}){0,11}$`, `(a+){2,}`, `(a{1,}){20,}`, `^(([a-z])+.)+[A-Z]([a-z])+$`, `(.*)*`,
-		`(\s*,)*`, `([^"]*"x)*`, `(ab+|ac)*`, `(a+?)+?`, `(a{0,30}b)+`, `(?<n>a+)+`, `(a*){11,12}`,
-	}
-	for _, text := range nested {
-		if _, err := parsePattern(text, maxProgram); !errors.Is(err, errPatternNested) {
-			t.Errorf("parsePattern(%s) = %v, want errPatternNested", text, err)
-		}
-	}
-	for _, text := range []string{`(a+){2}$`, `(a+)?`, `a+b+`, `(a{2})+`, `(a{1,10})+`, `(a+){0,10}`, `(a?)+`, `(a{40})*`} {
-		if _, err := parsePattern(text, maxProgram); err != nil {
-			t.Errorf("parsePattern(%s) = %v", text, err)
-		}
-	}
 }
 
 // TestPatternSize keeps the estimate above what is compiled, and the cap at it.
 func TestPatternSize(t *testing.T) {
-	for _, text := range []string{`abc`, `(a|b|cd)*e?`, `^[^b]{3,900}c$`, `(a{2}b{2,5}){7}`, `((a|b)?c){100}`, `\bx{0,1000}`, `(.|..|...){40,}`, `a|`, `()`, `(|a){9}`} {
+	for _, text := range []string{`abc`, `(a|b|cd)*e?`, `^[^b]{3,900}c$`, `(a{2}b{2,5}){7}`, `((a|b)?c){100}`, `\bx{0,1000}`, `(a|bc|def){40,}`, `a|`, `()`, `(|a){9}`} {
 		p, err := parsePattern(text, maxProgram)
 		if err != nil {
 			t.Fatalf("parsePattern(%s) = %v", text, err)
