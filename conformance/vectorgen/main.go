@@ -20,6 +20,14 @@ import (
 // specimens are all kinds, in the order of SPEC §12.3.
 var specimens = []func() specimen{
 	approval,
+	mandate,
+	delegatedMandate,
+	sequenceMandate,
+	stateMandate,
+	ellipticMandate,
+	constrained,
+	predicate,
+	ellipticPredicate,
 }
 
 func main() {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"maps"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 // A specimen is a sound artifact and what can be wrong with it.
 type specimen struct {
 	kind    string // of SPEC §12.3; its strict profile judges every fault
+	name    string // unique among the specimens of a kind; empty for one of them
 	record  string // record_type
 	value   wire.Value
 	sign    func(wire.Value) wire.Value // signs again what was changed; nil: nobody signs this
@@ -31,6 +33,7 @@ type fault struct {
 	rule   *wire.Rule // the one rule that is broken; nil: the artifact is sound
 	shared bool       // the contract's profile has this check, too
 	class  wire.Class // the reason there, if it is not the rule's
+	theirs *wire.Rule // broken there, of a sound artifact: a check that the product leaves to its caller
 
 	edit     func(wire.Value) wire.Value // before it is signed again
 	after    func(wire.Value) wire.Value // after that: a change that nobody signed
@@ -55,6 +58,10 @@ type vector struct {
 // profile, and if it is shared another under the contract's.
 func (s specimen) vectors() []vector {
 	var list []vector
+	id := s.kind
+	if s.name != "" {
+		id += "-" + s.name
+	}
 	for _, f := range append([]fault{{name: "sound", shared: true, why: "a sound artifact is accepted: a verifier that rejects everything proves nothing"}}, s.faults...) {
 		v := s.value
 		if f.edit != nil {
@@ -67,18 +74,19 @@ func (s specimen) vectors() []vector {
 			v = f.after(v)
 		}
 		made := vector{
-			id: s.kind + "-" + f.name, title: strings.ReplaceAll(s.kind+" "+f.name, "_", " "), record: s.record,
+			id: id + "-" + f.name, title: strings.NewReplacer("_", " ", "-", " ").Replace(id + ": " + f.name), record: s.record,
 			profile: conformance.StrictProfile(s.kind), input: v, context: override(s.context, f.context),
-			rule: f.rule, why: f.why, breaks: f.breaks, section: conformance.Positive,
+			why: f.why, breaks: f.breaks,
 		}
-		if f.rule != nil {
-			made.section, made.reason = conformance.Mutation, f.rule.Class
+		if f.theirs != nil {
+			made.breaks = ""
 		}
-		list = append(list, made)
+		list = append(list, made.judged(f.rule))
 		if f.shared && s.contract != "" {
-			made.id, made.profile = "contract-"+made.id, s.contract
+			made.id, made.profile, made.breaks = "contract-"+made.id, s.contract, f.breaks
 			made.context = override(s.contractContext(v), f.contract)
-			if f.rule != nil && f.class != "" {
+			made = made.judged(cmp.Or(f.theirs, f.rule))
+			if made.rule != nil && f.class != "" {
 				made.reason = f.class
 			}
 			list = append(list, made)
@@ -87,6 +95,16 @@ func (s specimen) vectors() []vector {
 	return list
 }
 
+// judged returns the vector with what is expected of it.
+func (v vector) judged(rule *wire.Rule) vector {
+	v.rule, v.section = rule, conformance.Positive
+	if rule != nil {
+		v.section, v.reason = conformance.Mutation, rule.Class
+	}
+	return v
+}
+
+// override returns context with other members; nil members are removed.
 func override(context, with wire.M) wire.M {
 	context = maps.Clone(context)
 	for name, v := range with {
