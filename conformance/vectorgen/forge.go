@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"maps"
 	"math/big"
+	"slices"
 	"strings"
 
 	"filippo.io/edwards25519"
@@ -194,4 +195,9 @@ func merged(a, b wire.M) wire.M {
 	a = maps.Clone(a)
 	maps.Copy(a, b)
 	return a
+}
+
+// keyless returns the faults that leave the keys of the context alone.
+func keyless(list []fault) []fault {
+	return slices.DeleteFunc(list, func(f fault) bool { _, ok := f.context["public_keys"]; return ok })
 }

@@ -28,6 +28,11 @@ var specimens = []func() specimen{
 	constrained,
 	predicate,
 	ellipticPredicate,
+	receiptBundle,
+	competence,
+	fullCompetence,
+	aggregate,
+	agentProfile,
 }
 
 func main() {

@@ -129,7 +129,7 @@ func late(b bound) []fault {
 	if b.beyond < 0 {
 		sign = -1
 	}
-	east, west := time.FixedZone("", 5*3600+1800), time.FixedZone("", -8*3600)
+	east, west, far := time.FixedZone("", 5*3600+1800), time.FixedZone("", -8*3600), time.FixedZone("", 23*3600+59*60)
 	var list []fault
 	for _, t := range []struct {
 		name string
@@ -139,16 +139,20 @@ func late(b bound) []fault {
 		fine bool
 	}{
 		{"by-a-nanosecond", 1, time.UTC, "2006-01-02T15:04:05.000000000Z", false},
+		{"by-a-microsecond", time.Microsecond, time.UTC, "2006-01-02T15:04:05.000000Z", false},
+		{"by-a-millisecond", time.Millisecond, time.UTC, "2006-01-02T15:04:05.000Z", false},
 		{"by-a-second", time.Second, time.UTC, "2006-01-02T15:04:05Z", false},
 		{"by-a-minute", time.Minute, time.UTC, "2006-01-02T15:04:05Z", false},
 		{"by-a-second-in-the-east", time.Second, east, "2006-01-02T15:04:05-07:00", false},
 		{"by-a-second-in-the-west", time.Second, west, "2006-01-02T15:04:05-07:00", false},
+		{"by-a-second-far-away", time.Second, far, "2006-01-02T15:04:05-07:00", false},
+		{"by-a-second-with-an-offset-of-zero", time.Second, time.FixedZone("", 0), "2006-01-02T15:04:05+00:00", false},
 		{"at-the-last-moment", 0, time.UTC, "2006-01-02T15:04:05Z", true},
 		{"at-the-last-moment-elsewhere", 0, west, "2006-01-02T15:04:05.0-07:00", true},
 	} {
 		f := b.put(limit.Add(sign * t.off).In(t.zone).Format(t.form))
 		f.name, f.why = b.name+"-"+t.name, b.why
-		f.shared = b.shared && t.off != 1 // runners of the contract may cut time to milliseconds
+		f.shared = b.shared && (t.fine || t.off >= time.Millisecond) // runners of the contract may cut time to milliseconds
 		if t.fine {
 			f.why += "; this is the last moment that is fine"
 		} else {
