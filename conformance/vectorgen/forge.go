@@ -27,6 +27,7 @@ type seal struct {
 	signs  func(wire.Value) wire.Value // what of the artifact
 	rule   *wire.Rule                  // that a false one breaks
 	empty  *wire.Rule                  // that an empty one breaks, if another
+	form   *wire.Rule                  // that another spelling breaks, if another
 	around func(wire.Value) wire.Value // signs again what is signed around it; nil: nothing
 	known  wire.M                      // public_keys of the context
 	with   wire.M                      // of the context besides, where one check waits for another
@@ -129,6 +130,13 @@ func (s seal) forged(v wire.Value, changes ...string) []fault {
 		})
 	}
 	for i := range list {
+		switch list[i].name {
+		case "signature-cut-short", "signature-empty", "signature-unpadded", "signature-trailing-bits", "signature-line-break", "signature-space-after",
+			"signature-in-hex", "signature-other-alphabet":
+			if s.form != nil {
+				list[i].rule = s.form
+			}
+		}
 		if s.name != "" {
 			list[i].name = s.name + "-" + list[i].name
 		}

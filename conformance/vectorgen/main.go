@@ -33,6 +33,9 @@ var specimens = []func() specimen{
 	fullCompetence,
 	aggregate,
 	agentProfile,
+	commitment,
+	activationProof,
+	unwind,
 }
 
 func main() {

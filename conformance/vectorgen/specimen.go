@@ -22,6 +22,8 @@ type specimen struct {
 	// faults that are marked as shared.
 	contract        string
 	contractContext func(wire.Value) wire.M
+	contractInput   func(wire.Value) wire.Value // what it judges of the value; nil: all
+	contractRecord  string                      // record_type of that, if another
 
 	faults []fault
 }
@@ -84,7 +86,10 @@ func (s specimen) vectors() []vector {
 		list = append(list, made.judged(f.rule))
 		if f.shared && s.contract != "" {
 			made.id, made.profile, made.breaks = "contract-"+made.id, s.contract, f.breaks
-			made.context = override(s.contractContext(v), f.contract)
+			made.context, made.record = override(s.contractContext(v), f.contract), cmp.Or(s.contractRecord, s.record)
+			if s.contractInput != nil {
+				made.input = s.contractInput(v)
+			}
 			made = made.judged(cmp.Or(f.theirs, f.rule))
 			if made.rule != nil && f.class != "" {
 				made.reason = f.class

@@ -95,7 +95,7 @@ func (s sweep) misdated(pointers ...string) []fault {
 		for _, t := range []struct{ name, text, why string }{
 			{"local", "2026-09-14T09:00:00", "a time without an offset is another instant in each zone"},
 			{"leap-second", "2026-09-14T08:59:60Z", "a leap second is before or after the full minute, as a reader likes"},
-			{"day", "2026-09-14", "a day has no single instant"},
+			{"hour-24", "2026-09-14T24:00:00Z", "the day ends at 23:59:59: 24:00 is today to some and tomorrow to others"},
 			{"offset", "2026-09-14T09:00:00+24:00", "an offset is less than a day"},
 		} {
 			list = append(list, fault{
@@ -114,6 +114,7 @@ type bound struct {
 	name   string
 	rule   *wire.Rule
 	limit  string        // the last instant that is fine
+	open   bool          // or the first that is not
 	beyond time.Duration // the sign says on which side it is not
 	shared bool
 	put    func(text string) fault // a fault that has the instant where it belongs, without name and rule
@@ -150,9 +151,16 @@ func late(b bound) []fault {
 		{"at-the-last-moment", 0, time.UTC, "2006-01-02T15:04:05Z", true},
 		{"at-the-last-moment-elsewhere", 0, west, "2006-01-02T15:04:05.0-07:00", true},
 	} {
-		f := b.put(limit.Add(sign * t.off).In(t.zone).Format(t.form))
-		f.name, f.why = b.name+"-"+t.name, b.why
-		f.shared = b.shared && (t.fine || t.off >= time.Millisecond) // runners of the contract may cut time to milliseconds
+		name, off, form := t.name, t.off, t.form
+		switch {
+		case b.open && t.fine:
+			off, form = -1, "2006-01-02T15:04:05.000000000Z07:00"
+		case b.open && off == 1:
+			name, off = "at-once", 0
+		}
+		f := b.put(limit.Add(sign * off).In(t.zone).Format(form))
+		f.name, f.why = b.name+"-"+name, b.why
+		f.shared = b.shared && (off == 0 || off >= time.Millisecond) // runners of the contract may cut time to milliseconds
 		if t.fine {
 			f.why += "; this is the last moment that is fine"
 		} else {
