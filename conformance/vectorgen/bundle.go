@@ -77,7 +77,7 @@ func bundleOf(list ...wire.Value) wire.Value {
 }
 
 func receiptBundle() specimen {
-	v := signBundle(set("/summary", figuresText)(bundleOf(receipts(0, 1, 2)...)))
+	v := signBundle(set("/summary", figuresText)(bundleOf(vintnersReceipts(0, 1, 2)...)))
 	s := sweep{what: "a bundle", rule: attest.RuleBundle, shared: true}
 	refigure := figured("attestations", "summary")
 	known := publicKeys(append([]string{vintner}, guests...)...)
@@ -96,23 +96,23 @@ func receiptBundle() specimen {
 		},
 		faults: []fault{
 			{name: "empty", shared: true, edit: with(), why: "an agent without history shows none, and every figure is 0"},
-			{name: "one", shared: true, edit: with(receipt(3)), why: "a history may be of one session"},
-			{name: "five", edit: with(receipts(4, 3, 2, 1, 0)...), why: "receipts may be in any order"},
+			{name: "one", shared: true, edit: with(vintnersReceipt(3)), why: "a history may be of one session"},
+			{name: "five", edit: with(vintnersReceipts(4, 3, 2, 1, 0)...), why: "receipts may be in any order"},
 			{name: "open", shared: true, edit: set("/note", `"kept and signed"`), why: "a bundle is open: what is not known there is signed and kept"},
 			{name: "figure-of-its-own", shared: true, edit: set("/summary/score", `99`), why: "a summary is open: other figures are the agent's word"},
 			{name: "figures-in-other-digits", edit: all(set("/summary/agreements", `2.0`), set("/summary/agreement_rate", `6667e-4`)), why: "numbers are compared by value, not by text"},
-			{name: "old-receipt", edit: with(receipt(0), oldReceipt(1)), why: "a receipt of a version before 0.2.0 is no fault, and no credit"},
-			{name: "fulfilled", edit: with(receipt(0), fulfilled(receipt(1), "fulfilled", guests[1])), why: "a fulfillment that the counterparty confirms counts"},
-			{name: "fulfilled-by-word", edit: with(receipt(0), fulfilled(receipt(1), "fulfilled", "")), why: "a fulfillment that nobody confirms is no fault here: it gives no credit"},
-			{name: "half-fulfilled", edit: with(fulfilled(receipt(0), "partial", guests[0]), fulfilled(receipt(1), "fulfilled", guests[1])), why: "one of two is 0.5"},
-			{name: "looks-like-one-agent", edit: with(receipt(0), all(set("/outcome/duration_seconds", `1`))(receipt(1)), set("/outcome/duration_seconds", `2`)(receipt(3))), why: "signs of an agent with many names are told and decide nothing"},
+			{name: "old-receipt", edit: with(vintnersReceipt(0), oldReceipt(1)), why: "a receipt of a version before 0.2.0 is no fault, and no credit"},
+			{name: "fulfilled", edit: with(vintnersReceipt(0), withFulfillment(vintnersReceipt(1), "fulfilled", guests[1])), why: "a fulfillment that the counterparty confirms counts"},
+			{name: "fulfilled-by-word", edit: with(vintnersReceipt(0), withFulfillment(vintnersReceipt(1), "fulfilled", "")), why: "a fulfillment that nobody confirms is no fault here: it gives no credit"},
+			{name: "half-fulfilled", edit: with(withFulfillment(vintnersReceipt(0), "partial", guests[0]), withFulfillment(vintnersReceipt(1), "fulfilled", guests[1])), why: "one of two is 0.5"},
+			{name: "looks-like-one-agent", edit: with(vintnersReceipt(0), all(set("/outcome/duration_seconds", `1`))(vintnersReceipt(1)), set("/outcome/duration_seconds", `2`)(vintnersReceipt(3))), why: "signs of an agent with many names are told and decide nothing"},
 			{name: "empty-with-figures", rule: attest.RuleSummary, edit: all(with(), set("/summary", figuresText)), why: "of no receipts every figure is 0: an empty bundle proves nothing", breaks: "a stranger claims any history and shows none of it"},
 			{name: "empty-with-a-rate", rule: attest.RuleSummary, edit: all(with(), set("/summary/agreement_rate", `1`)), why: "of no receipts every figure is 0", breaks: "a stranger claims any history and shows none of it"},
-			{name: "mediated-counted-as-fulfilled", rule: attest.RuleSummary, edit: all(with(fulfilled(receipt(0), "fulfilled_with_mediation", guests[0])), set("/summary/fulfillment_rate", `1`)), why: "a fulfillment by mediation is not one of status fulfilled", breaks: "an agent looks better than its own receipts say"},
-			{name: "receipt-twice", rule: attest.RuleDuplicate, edit: with(receipts(0, 1, 1)...), why: "no receipt is shown twice", breaks: twice},
-			{name: "receipt-twice-apart", rule: attest.RuleDuplicate, edit: with(receipts(3, 0, 1, 2, 3)...), why: "no receipt is shown twice, however far apart", breaks: twice},
-			{name: "session-twice", rule: attest.RuleDuplicate, edit: with(receipt(0), set("/attestation_id", `"att_26_0b"`)(receipt(0))), why: "a session has one receipt: a second one with another id is no other session", breaks: twice},
-			{name: "id-twice", rule: attest.RuleDuplicate, edit: with(receipt(0), set("/attestation_id", `"att_26_0"`)(receipt(1))), why: "an id is of one receipt", breaks: twice},
+			{name: "mediated-counted-as-fulfilled", rule: attest.RuleSummary, edit: all(with(withFulfillment(vintnersReceipt(0), "fulfilled_with_mediation", guests[0])), set("/summary/fulfillment_rate", `1`)), why: "a fulfillment by mediation is not one of status fulfilled", breaks: "an agent looks better than its own receipts say"},
+			{name: "receipt-twice", rule: attest.RuleDuplicate, edit: with(vintnersReceipts(0, 1, 1)...), why: "no receipt is shown twice", breaks: twice},
+			{name: "receipt-twice-apart", rule: attest.RuleDuplicate, edit: with(vintnersReceipts(3, 0, 1, 2, 3)...), why: "no receipt is shown twice, however far apart", breaks: twice},
+			{name: "session-twice", rule: attest.RuleDuplicate, edit: with(vintnersReceipt(0), set("/attestation_id", `"att_26_0b"`)(vintnersReceipt(0))), why: "a session has one receipt: a second one with another id is no other session", breaks: twice},
+			{name: "id-twice", rule: attest.RuleDuplicate, edit: with(vintnersReceipt(0), set("/attestation_id", `"att_26_0"`)(vintnersReceipt(1))), why: "an id is of one receipt", breaks: twice},
 			{name: "next-version", rule: attest.RuleHistoryVersion, after: set("/concordia_receipt_bundle", `"0.2.0"`), why: "nobody signs the version: only one that is known may stand there", breaks: "whoever passes a bundle on changes by which rules it is read"},
 			{name: "version-with-zeros", rule: attest.RuleHistoryVersion, after: set("/concordia_receipt_bundle", `"0.01.0"`), why: "a version has one spelling", breaks: "readers that compare numbers, and readers that compare texts, disagree"},
 			{name: "shown-by-another", rule: attest.RuleHolder, edit: all(set("/agent_id", quote(guests[0])), refigure), why: "who shows receipts is a party of each", breaks: "an agent shows the successes of others as its own"},
@@ -143,9 +143,9 @@ func receiptBundle() specimen {
 			{name: "guest-unknown", rule: wire.RuleUnknownKey, context: wire.M{"public_keys": publicKeys(vintner, guests[0], guests[1])}, why: "the counterparties' signatures are verified as well", breaks: "an agent invents counterparties"},
 			{name: "key-of-small-order", rule: wire.RuleWeakKey, edit: with(), after: set("/agent_signature", quote(anyMessage)), context: shown.keys(weakKey), why: "under a key of small order one signature fits every message", breaks: "whoever gets such a key registered can show, or deny, anything"},
 		},
-		late(bound{name: "created-at", rule: attest.RuleNotYet, limit: "2026-09-14T08:58:00Z", beyond: -1, put: clock,
+		late(bound{name: "created-at", rule: attest.RuleNotYet, limit: "2026-09-14T08:58:00Z", beyond: -1, put: byClock,
 			why: "a bundle is not made later than now, but for the skew of 120 seconds", breaks: "bundles are made for times to come, when less may be fit to show"}),
-		late(bound{name: "age", rule: attest.RuleAge, limit: "2026-12-13T09:00:00Z", beyond: 1, put: clock,
+		late(bound{name: "age", rule: attest.RuleAge, limit: "2026-12-13T09:00:00Z", beyond: 1, put: byClock,
 			why: "a bundle is of the last 90 days", breaks: "an agent shows a selection of its better days for ever"}),
 		falseFigures("summary", ""),
 		receiptFaults("/attestations/0", refigure, signShown, v, known),

@@ -43,7 +43,7 @@ func ofChain(kind, record, contract, text, who string, faults ...[]fault) specim
 
 // chainSeal is the signature of an artifact of a chain session.
 func chainSeal(what, who string, rule, shape *wire.Rule) seal {
-	return seal{at: "/signature", who: who, what: what, signs: unsigned, rule: rule, empty: shape, known: publicKeys(estate, notary),
+	return seal{at: "/signature", who: who, what: what, signs: withoutSignature, rule: rule, empty: shape, known: publicKeys(estate, notary),
 		theirs: func(k string) wire.M { return wire.M{"public_key_b64url": k} }}
 }
 
@@ -70,7 +70,7 @@ func commitment() specimen {
 		s.closed(""), s.recased("/committer_did"),
 		sweep{what: "a commitment", rule: cmpc.RuleInstant}.misdated("/issued_at"),
 		chainSeal("a commitment", estate, cmpc.RuleCommitmentSignature, s.rule).forged(v, "/commitment_terms/quantity", `1.25`, "/expires_at", `"2026-09-15T18:00:00Z"`, "/mandate_proof_id", `null`),
-		late(bound{name: "expires-at", rule: cmpc.RuleCommitmentExpired, limit: "2026-09-14T18:00:00Z", beyond: 1, put: clock, why: "a commitment stands up to and including expires_at, without skew", breaks: stale}),
+		late(bound{name: "expires-at", rule: cmpc.RuleCommitmentExpired, limit: "2026-09-14T18:00:00Z", beyond: 1, put: byClock, why: "a commitment stands up to and including expires_at, without skew", breaks: stale}),
 		late(bound{name: "expired", rule: cmpc.RuleCommitmentExpired, limit: now, beyond: -1, put: edits("/expires_at"), why: "a commitment whose expires_at has passed no longer stands", breaks: stale}),
 		late(bound{name: "window", rule: cmpc.RuleCommitmentWindow, limit: "2026-09-14T09:31:00Z", open: true, beyond: -1, put: edits("/expires_at", set("/issued_at", `"2026-09-14T09:31:00Z"`)),
 			why: "a commitment ends after it was made", breaks: "what never held is taken for something that did"}),
@@ -117,7 +117,7 @@ func activationProof() specimen {
 		s.closed(""), s.recased("/issuer_did"),
 		sweep{what: "an activation proof", rule: cmpc.RuleInstant}.misdated("/activated_at"),
 		chainSeal("an activation proof", notary, cmpc.RuleActivationSignature, s.rule).forged(v, "/predicate_evaluation/evaluated", `3`, "/activated_at", `"2026-09-14T09:15:00Z"`, "/activation_proof_id", `"urn:concordia:activation-proof:vat-10"`),
-		late(bound{name: "activated-at", rule: attest.RuleNotYet, limit: "2026-09-14T09:08:00Z", beyond: -1, put: clock, why: "nothing is activated later than now, but for the skew of 120 seconds", breaks: "an activation to come binds today"}),
+		late(bound{name: "activated-at", rule: attest.RuleNotYet, limit: "2026-09-14T09:08:00Z", beyond: -1, put: byClock, why: "nothing is activated later than now, but for the skew of 120 seconds", breaks: "an activation to come binds today"}),
 		late(bound{name: "deadline", rule: b, limit: "2026-09-14T09:20:00Z", open: true, beyond: 1, put: edits("/activated_at"), why: "a session is activated before its activation deadline", breaks: "who let the deadline pass and went elsewhere is bound all the same"}),
 		results,
 		[]fault{
@@ -160,7 +160,7 @@ func unwind() specimen {
 		sweep{what: "an unwind record", rule: cmpc.RuleInstant}.misdated("/issued_at"),
 		chainSeal("an unwind record", notary, cmpc.RuleUnwindSignature, s.rule).forged(v, "/dissolution_reason", `"explicit_withdrawal"`, "/issued_at", `"2026-09-14T09:00:00Z"`, "/dissolution_details/missing", `"nothing"`),
 		late(bound{name: "issued-at", rule: attest.RuleNotYet, limit: "2026-09-14T09:32:00Z", beyond: 1, put: edits("/issued_at"), why: "nothing is dissolved later than now, but for the skew of 120 seconds", breaks: "a dissolution to come undoes what stands today"}),
-		late(bound{name: "clock", rule: attest.RuleNotYet, limit: "2026-09-14T09:23:00Z", beyond: -1, put: clock, why: "nothing is dissolved later than now, but for the skew of 120 seconds", breaks: "a dissolution to come undoes what stands today"}),
+		late(bound{name: "clock", rule: attest.RuleNotYet, limit: "2026-09-14T09:23:00Z", beyond: -1, put: byClock, why: "nothing is dissolved later than now, but for the skew of 120 seconds", breaks: "a dissolution to come undoes what stands today"}),
 		reasons,
 		[]fault{
 			{name: "acknowledged", shared: true, edit: set("/counterparty_acknowledgment", `{"by":"did:web:trader.example"}`), why: "an acknowledgment is an object of any kind: nothing says who made it"},

@@ -88,7 +88,7 @@ func signCompetence(v wire.Value) wire.Value {
 
 func competenceSpecimen(name string, v wire.Value, faults ...[]fault) specimen {
 	s := specimen{
-		kind: "competence_proof", name: name, record: "competence_proof", value: v, sign: signCompetence,
+		kind: "competence_proof", form: name, record: "competence_proof", value: v, sign: signCompetence,
 		context:  wire.M{"now": now, "public_keys": publicKeys(append([]string{vintner}, guests...)...)},
 		contract: "competence-proof-v1",
 		contractContext: func(wire.Value) wire.M {
@@ -107,7 +107,7 @@ func sameAs(v wire.Value) func(wire.Value) wire.Value {
 
 // competence reveals three of five receipts.
 func competence() specimen {
-	all5 := receipts(0, 1, 2, 3, 4)
+	all5 := vintnersReceipts(0, 1, 2, 3, 4)
 	v := competenceOf(all5, 0, 2, 4)
 	s := sweep{what: "a competence proof", rule: attest.RuleCompetence, shared: true}
 	known := publicKeys(append([]string{vintner}, guests...)...)
@@ -137,7 +137,7 @@ func competence() specimen {
 			{name: "nothing-revealed", shared: true, edit: hidden, why: "an agent may reveal none: its claims are its word"},
 			{name: "all-revealed", shared: true, edit: sameAs(competenceOf(all5, 4, 3, 2, 1, 0)), why: "an agent may reveal all, in any order"},
 			{name: "first-revealed", edit: sameAs(competenceOf(all5, 0)), why: "an agent may reveal one"},
-			{name: "proof-of-an-unshown-receipt", edit: sameAs(competenceOf(all5, 0, 1, 2, 3, 4).With("revealed_attestations", value(receipts(0)))), why: "an inclusion proof may show an id alone"},
+			{name: "proof-of-an-unshown-receipt", edit: sameAs(competenceOf(all5, 0, 1, 2, 3, 4).With("revealed_attestations", value(vintnersReceipts(0)))), why: "an inclusion proof may show an id alone"},
 			{name: "without-marker", shared: true, after: drop("/concordia_competence_proof"), why: "the version marker is optional, and nobody signs it"},
 			{name: "open", shared: true, edit: set("/note", `"kept and signed"`), why: "a competence proof is open"},
 			{name: "next-version", rule: attest.RuleHistoryVersion, after: set("/concordia_competence_proof", `"0.2.0"`), why: "nobody signs the version: only one that is known may stand there", breaks: "whoever passes a proof on changes by which rules it is read"},
@@ -158,12 +158,12 @@ func competence() specimen {
 		late(bound{name: "age", rule: attest.RuleAge, limit: "2026-06-16T09:30:00Z", beyond: -1, put: edits("/created_at"),
 			why: "a proof is of the last 90 days", breaks: "an agent shows a selection of its better days for ever"}),
 		membership(all5),
-		receiptFaults("/revealed_attestations/0", unchanged, signShown, v, known),
+		receiptFaults("/revealed_attestations/0", asItIs, signShown, v, known),
 	)
 }
 
-// unchanged changes nothing: no figure follows from a part of the receipts.
-func unchanged(v wire.Value) wire.Value { return v }
+// asItIs changes nothing: no figure follows from a part of the receipts.
+func asItIs(v wire.Value) wire.Value { return v }
 
 // membership is about the tree.
 func membership(list []wire.Value) []fault {
@@ -174,7 +174,7 @@ func membership(list []wire.Value) []fault {
 	id := func(i int) string { v, _ := list[i].Get("attestation_id"); return v.Text() }
 	other := digestOf("another leaf")
 	entry := func(v wire.Value) string { return v.Canonical() }
-	foreign := countersigned(set("/attestation_id", `"att_26_9"`)(list[1]))
+	foreign := signedByParties(set("/attestation_id", `"att_26_9"`)(list[1]))
 	count := func(name, count, total string, why string) fault {
 		return fault{name: "count-" + name, rule: c, shared: true, edit: all(set("/attestation_count", count), set("/claims/total_negotiations", total)), why: why,
 			breaks: "an agent claims a long history and commits to a short one"}
@@ -208,7 +208,7 @@ func membership(list []wire.Value) []fault {
 		set("/attestation_merkle_root", quote(top)), set("/merkle_proofs/0", inclusion(id(0), 1, swapped).Canonical()), set("/merkle_proofs/1", inclusion(id(1), 0, swapped).Canonical()),
 	)(competenceOf(list[:3], 0, 1))), why: "the leaves are in the order of the ids", breaks: "an id is committed to twice, at two places, and nobody sees it"})
 	// The text of two nodes is an id whose leaf is their parent.
-	inner := countersigned(set("/attestation_id", quote(layers[0][0]+layers[0][1]))(list[0]))
+	inner := signedByParties(set("/attestation_id", quote(layers[0][0]+layers[0][1]))(list[0]))
 	faults = append(faults, fault{name: "node-as-a-leaf", rule: m, edit: all(
 		set("/revealed_attestations", "["+inner.Canonical()+"]"),
 		set("/merkle_proofs", fmt.Sprintf(`[{"attestation_id":%q,"index":0,"proof":[%q,%q]}]`, layers[0][0]+layers[0][1], layers[1][1], layers[2][1])),

@@ -8,10 +8,10 @@ import (
 // fullCompetence reveals all of three receipts: then the claims and the root follow
 // from them.
 func fullCompetence() specimen {
-	list := receipts(0, 1, 2)
+	list := vintnersReceipts(0, 1, 2)
 	nothing := sameAs(set("/claims", `{"total_negotiations":0,"agreements":0,"agreement_rate":0,"avg_concession_magnitude":0,"fulfillment_rate":0,"unique_counterparties":0,"categories":[],"earliest":"","latest":"","reasoning_rate":0}`)(competenceOf(nil)))
 	v := signCompetence(set("/claims", figuresText)(competenceOf(list, 0, 1, 2)))
-	four := receipts(0, 1, 2, 3)
+	four := vintnersReceipts(0, 1, 2, 3)
 	const vain = "a root over nothing looks like a history that is only kept back"
 	rooted := func(name, root, why string) fault {
 		return fault{name: name, rule: attest.RuleCompetenceRoot, edit: all(nothing, set("/attestation_merkle_root", quote(root))), why: why, breaks: vain}
@@ -23,7 +23,7 @@ func fullCompetence() specimen {
 			{name: "one", shared: true, edit: sameAs(competenceOf(list[:1], 0)), why: "the root of one leaf is the leaf"},
 			{name: "two", shared: true, edit: sameAs(competenceOf(list[:2], 1, 0)), why: "two leaves have no node without a sibling"},
 			{name: "four", edit: sameAs(competenceOf(four, 0, 1, 2, 3)), why: "four leaves have no node without a sibling"},
-			{name: "old-receipt", edit: sameAs(competenceOf([]wire.Value{receipt(0), oldReceipt(1)}, 0, 1)), why: "a receipt of a version before 0.2.0 is no fault, and no credit"},
+			{name: "old-receipt", edit: sameAs(competenceOf([]wire.Value{vintnersReceipt(0), oldReceipt(1)}, 0, 1)), why: "a receipt of a version before 0.2.0 is no fault, and no credit"},
 			{name: "nothing-with-claims", rule: attest.RuleSummary, edit: all(nothing, set("/claims/agreement_rate", `1`)), why: "of nothing every figure is 0", breaks: "a stranger claims any history and commits to none of it"},
 			{name: "nothing-with-counterparties", rule: attest.RuleSummary, edit: all(nothing, set("/claims/unique_counterparties", `40`)), why: "of nothing every figure is 0", breaks: "a stranger claims any history and commits to none of it"},
 			rooted("nothing-with-a-root", digestOf("att_26_0"), "the root of nothing is empty"),
@@ -40,7 +40,7 @@ func fullCompetence() specimen {
 				return drop("/merkle_proofs/1")(competenceOf([]wire.Value{list[0], list[0]}, 0, 1))
 			}, why: "no receipt is revealed twice", breaks: "one good day is counted as many"},
 			{name: "session-twice", rule: attest.RuleDuplicate, edit: func(wire.Value) wire.Value {
-				return competenceOf([]wire.Value{list[0], countersigned(set("/attestation_id", `"att_26_0b"`)(list[0]))}, 0, 1)
+				return competenceOf([]wire.Value{list[0], signedByParties(set("/attestation_id", `"att_26_0b"`)(list[0]))}, 0, 1)
 			}, why: "a session has one receipt: a second one with another id is no other session", breaks: "one good day is counted as many"},
 			{name: "fulfillment-by-word", rule: attest.RuleSummary, edit: set("/claims/fulfillment_rate", `1`), why: "without any fulfillment the rate is 0", breaks: "an agent looks better than its own receipts say"},
 		},
@@ -49,8 +49,8 @@ func fullCompetence() specimen {
 
 // aggregate is a proof of a verifier that credits the claims.
 func aggregate() specimen {
-	list := receipts(0, 1, 2)
-	confirmed := []wire.Value{list[0], fulfilled(list[1], "fulfilled", guests[1]), list[2]}
+	list := vintnersReceipts(0, 1, 2)
+	confirmed := []wire.Value{list[0], withFulfillment(list[1], "fulfilled", guests[1]), list[2]}
 	const credited = "an agent's own word is credited as if all its counterparties had given it"
 	g := attest.RuleAggregate
 	credit := func(name string, v wire.Value, rule *wire.Rule, why string) fault {
@@ -63,31 +63,31 @@ func aggregate() specimen {
 	asserted := func(name string, v wire.Value, why string) fault {
 		return fault{name: name, edit: sameAs(v), context: wire.M{"require_aggregate": nil}, why: why}
 	}
-	denied := fulfilled(list[1], "fulfilled", guests[1])
+	denied := withFulfillment(list[1], "fulfilled", guests[1])
 	c := value(wire.M{"agent_id": guests[1], "confirms_fulfillment": false})
 	denied = at(denied, []string{"fulfillment", "counterparty_attestation"}, c.With("signature", signature(c, guests[1])))
 	forged := at(denied, []string{"fulfillment", "counterparty_attestation"}, value(wire.M{"agent_id": guests[1], "confirms_fulfillment": true, "signature": signature(c, guests[1])}))
-	by := func(who string) wire.Value { return fulfilled(list[1], "fulfilled", who) }
+	by := func(who string) wire.Value { return withFulfillment(list[1], "fulfilled", who) }
 	one := func(v wire.Value) wire.Value { return competenceOf([]wire.Value{list[0], v, list[2]}, 0, 1, 2) }
 	s := competenceSpecimen("aggregate", competenceOf(list, 0, 1, 2), []fault{
 		credit("in-another-order", competenceOf(list, 2, 0, 1), nil, "all is revealed, in any order"),
 		credit("one", competenceOf(list[:1], 0), nil, "one receipt is enough"),
-		credit("five", competenceOf(receipts(0, 1, 2, 3, 4), 0, 1, 2, 3, 4), nil, "five leaves have nodes without siblings at two heights"),
+		credit("five", competenceOf(vintnersReceipts(0, 1, 2, 3, 4), 0, 1, 2, 3, 4), nil, "five leaves have nodes without siblings at two heights"),
 		credit("confirmed", competenceOf(confirmed, 0, 1, 2), nil, "a fulfillment that the counterparty signed counts"),
-		credit("half-fulfilled-by-word", one(fulfilled(list[1], "partial", "")), nil, "a fulfillment that is not counted as fulfilled needs no confirmation"),
+		credit("half-fulfilled-by-word", one(withFulfillment(list[1], "partial", "")), nil, "a fulfillment that is not counted as fulfilled needs no confirmation"),
 		credit("partial", competenceOf(list, 0, 1), g, "(a) not every receipt is revealed: the others may be the bad ones"),
-		credit("all-but-one-of-five", competenceOf(receipts(0, 1, 2, 3, 4), 0, 1, 2, 3), g, "(a) not every receipt is revealed: the others may be the bad ones"),
+		credit("all-but-one-of-five", competenceOf(vintnersReceipts(0, 1, 2, 3, 4), 0, 1, 2, 3), g, "(a) not every receipt is revealed: the others may be the bad ones"),
 		credit("nothing-revealed", competenceOf(list), g, "(a) nothing is revealed: the claims are the agent's word"),
 		credit("nothing", competenceOf(nil), g, "nothing is committed to: there is nothing to credit"),
 		credit("old-receipt", one(oldReceipt(1)), g, "(a) the outcome of a receipt before version 0.2.0 is signed by nobody"),
 		credit("old-receipts-only", competenceOf([]wire.Value{oldReceipt(0)}, 0), g, "(a) the outcome of a receipt before version 0.2.0 is signed by nobody"),
-		credit("fulfilled-by-word", one(fulfilled(list[1], "fulfilled", "")), g, "a fulfillment came after the countersignatures: one that is counted stands on its own signature"),
+		credit("fulfilled-by-word", one(withFulfillment(list[1], "fulfilled", "")), g, "a fulfillment came after the countersignatures: one that is counted stands on its own signature"),
 		credit("fulfillment-denied", one(denied), g, "the counterparty denies what the status says"),
 		credit("fulfillment-forged", one(forged), g, "the confirmation is signed by the counterparty"),
 		credit("fulfillment-confirmed-by-a-stranger", one(by(guests[3])), g, "who confirms a fulfillment is a party of the receipt"),
 		asserted("asserted-partial", competenceOf(list, 0, 1), "a verifier that does not credit the claims takes a partial reveal"),
 		asserted("asserted-old-receipt", one(oldReceipt(1)), "a verifier that does not credit the claims takes old receipts"),
-		asserted("asserted-fulfilled-by-word", one(fulfilled(list[1], "fulfilled", "")), "a verifier that does not credit the claims takes the agent's word for them"),
+		asserted("asserted-fulfilled-by-word", one(withFulfillment(list[1], "fulfilled", "")), "a verifier that does not credit the claims takes the agent's word for them"),
 	})
 	s.context["require_aggregate"] = true
 	return s

@@ -24,7 +24,7 @@ func delegatedMandate() specimen {
 			"/delegation_chain/1/algorithm", `"none"`, "/delegation_chain/1/scope_restriction", `true`),
 		s.misdated("/delegation_chain/1/delegated_at"),
 		seal{name: "link", at: "/delegation_chain/1/signature", who: cellar, what: "a link", rule: attest.RuleDelegationSignature, empty: attest.RuleMandate,
-			signs:  func(v wire.Value) wire.Value { link, _ := v.At("delegation_chain", "1"); return unsigned(link) },
+			signs:  func(v wire.Value) wire.Value { link, _ := v.At("delegation_chain", "1"); return withoutSignature(link) },
 			around: signedBare(estate), known: keys,
 			theirs: func(k string) wire.M {
 				return wire.M{"delegation_public_keys_b64url": wire.M{estate: keys[estate], cellar: k}}

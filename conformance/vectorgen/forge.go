@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
@@ -58,12 +59,29 @@ func (s seal) forged(v wire.Value, changes ...string) []fault {
 		return put(func(v wire.Value) string { return change(by(s.who, message(v))) })
 	}
 	const credulous = "anybody speaks in the name of the signer"
+	const spelled = "a third party makes a second sound copy of a signed artifact, without the key"
 	const spellings = "one signature has several texts, and what compares or hashes texts takes one artifact for several"
 	list := []fault{
 		{name: "signed-by-other", after: put(func(v wire.Value) string { return by(mallory, message(v)) }),
 			why: s.what + " is signed by the one who is named, with the key that the verifier knows of that one", breaks: credulous},
 		{name: "signature-bit", after: alter(func(b []byte) []byte { b[40] ^= 1; return b }),
 			why: "a signature is all of its bits", breaks: "the verifier does not verify: any 64 bytes pass"},
+		{name: "signature-first-bit", after: alter(func(b []byte) []byte { b[0] ^= 1; return b }),
+			why: "a signature is all of its bits, those of R as well", breaks: "the verifier does not verify: any 64 bytes pass"},
+		{name: "signature-last-bit", after: alter(func(b []byte) []byte { b[63] ^= 0x80; return b }),
+			why: "the top bits of S are zero: a verifier that masks them takes several signatures for one", breaks: spelled},
+		{name: "signature-halves-exchanged", after: alter(func(b []byte) []byte { return append(bytes.Clone(b[32:]), b[:32]...) }),
+			why: "R comes before S", breaks: "the verifier does not verify: any 64 bytes pass"},
+		{name: "signature-too-long", after: alter(func(b []byte) []byte { return append(b, 0) }),
+			why: "a signature is 64 bytes, and nothing follows", breaks: spelled},
+		{name: "signature-of-a-digest", after: put(func(v wire.Value) string { h := sha256.Sum256(message(v)); return by(s.who, h[:]) }),
+			why: "the canonical JSON itself is signed, not its digest", breaks: "two implementations sign different bytes and refuse each other, or take both"},
+		{name: "signature-of-a-line", after: put(func(v wire.Value) string { return by(s.who, append(message(v), '\n')) }),
+			why: "the canonical JSON is signed without a line break at its end", breaks: "two implementations sign different bytes and refuse each other, or take both"},
+		{name: "signature-of-another", after: put(func(v wire.Value) string {
+			return by(s.who, []byte(s.signs(v).With("note", wire.Text("another")).Canonical()))
+		}),
+			why: "a sound signature of the same signer under another text is none of this one", breaks: "whatever an agent ever signed is put under what it never saw"},
 		{name: "signature-zero", after: alter(func([]byte) []byte { return make([]byte, 64) }),
 			why: "64 zeros are no signature", breaks: "a placeholder that was never filled in passes"},
 		{name: "signature-cut-short", after: alter(func(b []byte) []byte { return b[:63] }),
@@ -82,9 +100,9 @@ func (s seal) forged(v wire.Value, changes ...string) []fault {
 			return by(s.who, b.Bytes())
 		}), why: "the signature is over canonical JSON, not over a text that happened to be sent",
 			breaks: "what is stored and printed anew no longer verifies, or verifies in one shop alone"},
-		{name: "signature-beyond-order", after: alter(plusOrder),
+		{name: "signature-beyond-order", after: alter(beyondOrder),
 			why:    "S is below the order of the group (RFC 8032, Section 5.1.7): S plus the order is a second signature of the same message",
-			breaks: "a third party makes a second sound copy of a signed artifact, without the key"},
+			breaks: spelled},
 		{name: "signature-small-order", after: put(func(v wire.Value) string { return smallR(s.who, message(v)) }),
 			why: "R is not of small order: such a signature verifies for some readers and not for others", breaks: "two honest verifiers disagree on one artifact, as its signer likes"},
 		{name: "signature-unpadded", after: respell(func(t string) string { return strings.TrimRight(t, "=") }),
@@ -108,7 +126,8 @@ func (s seal) forged(v wire.Value, changes ...string) []fault {
 			f.rule = s.rule
 		}
 		switch f.name {
-		case "signed-by-other", "signature-bit", "signature-cut-short", "signature-zero", "signature-over-spaced-text":
+		case "signature-small-order", "signature-unpadded", "signature-trailing-bits", "key-unknown", "key-of-small-order": // runners of the contract need not look
+		default:
 			f.shared = s.theirs != nil
 		case "key-of-other":
 			if f.shared = s.theirs != nil; f.shared {
@@ -131,7 +150,7 @@ func (s seal) forged(v wire.Value, changes ...string) []fault {
 	}
 	for i := range list {
 		switch list[i].name {
-		case "signature-cut-short", "signature-empty", "signature-unpadded", "signature-trailing-bits", "signature-line-break", "signature-space-after",
+		case "signature-cut-short", "signature-too-long", "signature-empty", "signature-unpadded", "signature-trailing-bits", "signature-line-break", "signature-space-after",
 			"signature-in-hex", "signature-other-alphabet":
 			if s.form != nil {
 				list[i].rule = s.form
@@ -163,8 +182,8 @@ var (
 	anyMessage = base64.URLEncoding.EncodeToString(append(append(edwards25519.NewGeneratorPoint().Bytes(), 1), make([]byte, 31)...))
 )
 
-// plusOrder adds the order of the group to S.
-func plusOrder(sig []byte) []byte {
+// beyondOrder adds the order of the group to S.
+func beyondOrder(sig []byte) []byte {
 	order, _ := new(big.Int).SetString("7237005577332262213973186563042994240857116359379907606001950938285454250989", 10)
 	b := bytes.Clone(sig)
 	reverse(b[32:])

@@ -36,6 +36,12 @@ var specimens = []func() specimen{
 	commitment,
 	activationProof,
 	unwind,
+	bilateral,
+	language,
+	closurePredicate,
+	chainSession,
+	chainTransition,
+	a2aPart,
 }
 
 func main() {

@@ -22,8 +22,8 @@ const (
 	actionText = `{"amount":1200,"currency":"EUR","max_spend":1200}`
 )
 
-// unsigned is what most artifacts sign: all but the signature.
-func unsigned(v wire.Value) wire.Value { return v.Without("signature") }
+// withoutSignature is what most artifacts sign: all but the signature.
+func withoutSignature(v wire.Value) wire.Value { return v.Without("signature") }
 
 // signMandate signs the links of a mandate, each as its delegator, and then the
 // mandate.
@@ -54,7 +54,7 @@ func mandateContractContext(wire.Value) wire.M {
 // ofMandate is a specimen with a part of the faults.
 func ofMandate(name string, v wire.Value, faults ...[]fault) specimen {
 	s := specimen{
-		kind: "mandate", name: name, record: "mandate", sign: signMandate, value: signMandate(v), context: mandateContext(),
+		kind: "mandate", form: name, record: "mandate", sign: signMandate, value: signMandate(v), context: mandateContext(),
 		contract: "mandate-v1", contractContext: mandateContractContext,
 	}
 	for _, list := range faults {
@@ -74,10 +74,10 @@ func mandate() specimen {
 			"/constraints", `[]`, "/metadata", `"barrels"`, "/revocation_endpoint", `{}`, "/revoked_at", `null`),
 		sweep{what: "a mandate", rule: attest.RuleMandate}.mistyped("/delegation_chain", `{}`),
 		s.closed(""), s.recased("/subject", "/status"), s.misdated("/issued_at", "/validity/not_after"),
-		seal{at: "/signature", who: estate, what: "a mandate", signs: unsigned, rule: attest.RuleMandateSignature, known: publicKeys(estate), with: noAction,
+		seal{at: "/signature", who: estate, what: "a mandate", signs: withoutSignature, rule: attest.RuleMandateSignature, known: publicKeys(estate), with: noAction,
 			theirs: func(k string) wire.M { return wire.M{"issuer_public_key_b64url": k} },
 		}.forged(v, "/subject", `"agent:mallory"`, "/constraints/properties/amount/maximum", `500000`, "/validity/not_after", `"2036-09-14T18:00:00Z"`, "/metadata/purpose", `"anything"`),
-		late(bound{name: "not-after", rule: attest.RuleMandateWindow, limit: "2026-09-14T18:00:00Z", beyond: 1, shared: true, put: clock,
+		late(bound{name: "not-after", rule: attest.RuleMandateWindow, limit: "2026-09-14T18:00:00Z", beyond: 1, shared: true, put: byClock,
 			why: "not_after is in the mandate's time, without skew", breaks: outside}),
 		late(bound{name: "not-before", rule: attest.RuleMandateWindow, limit: now, beyond: 1, shared: true, put: edits("/validity/not_before"),
 			why: "a mandate is in force from not_before on, without skew", breaks: outside}),

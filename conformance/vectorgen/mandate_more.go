@@ -35,7 +35,7 @@ func ellipticMandate() specimen {
 			edit: all(set("/delegation_chain", linksText), set("/delegation_chain/0/algorithm", `"ES256"`)),
 			after: func(v wire.Value) wire.Value {
 				link, _ := v.At("delegation_chain", "0")
-				r, s := pair(estate, []byte(unsigned(link).Canonical()))
+				r, s := numbers(estate, []byte(withoutSignature(link).Canonical()))
 				return signed256(estate)(set("/delegation_chain/0/signature", encoded(sequence(integer(r, 0), integer(mirrored(s), 0))).Canonical())(v))
 			}, why: "of the two S that verify only the low one counts", breaks: "a third party makes a second sound copy of a link, without the key"},
 	})

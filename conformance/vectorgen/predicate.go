@@ -18,7 +18,7 @@ const predicateText = `{"predicate_id":"urn:concordia:predicate:organic-lot-26",
 
 func predicateOf(name string, v wire.Value, faults ...[]fault) specimen {
 	s := specimen{
-		kind: "predicate", name: name, record: "predicate", sign: signedBare(certifier), value: signedBare(certifier)(v),
+		kind: "predicate", form: name, record: "predicate", sign: signedBare(certifier), value: signedBare(certifier)(v),
 		context:  wire.M{"now": now, "public_keys": publicKeys(certifier, estate)},
 		contract: "predicate-v1",
 		contractContext: func(wire.Value) wire.M {
@@ -42,10 +42,10 @@ func predicate() specimen {
 			"/expires_at", `1789408800`, "/references", `{}`, "/references/0", `"urn:concordia:attestation:att_26"`, "/references/0/type", `""`, "/algorithm", `"none"`, "/status", `"valid"`,
 			"/validity", `[]`, "/metadata", `"none"`, "/delegation_chain", `["did:web:organic.example"]`, "/revoked_at", `true`),
 		s.closed(""), s.recased("/subject", "/expires_at"), s.misdated("/issued_at", "/expires_at"),
-		seal{at: "/signature", who: certifier, what: "a predicate", signs: unsigned, rule: attest.RulePredicateSignature, empty: attest.RulePredicate, known: publicKeys(certifier),
+		seal{at: "/signature", who: certifier, what: "a predicate", signs: withoutSignature, rule: attest.RulePredicateSignature, empty: attest.RulePredicate, known: publicKeys(certifier),
 			theirs: func(k string) wire.M { return wire.M{"public_key_b64url": k} },
 		}.forged(v, "/authority", `"did:web:organic.example#intern"`, "/condition/result", `"denied"`, "/condition/note", `"another"`, "/expires_at", `"2036-09-14T18:00:00Z"`, "/references/0/id", `"urn:concordia:attestation:att_27"`),
-		late(bound{name: "expires-at", rule: attest.RulePredicateExpired, limit: "2026-09-14T18:00:00Z", beyond: 1, shared: true, put: clock,
+		late(bound{name: "expires-at", rule: attest.RulePredicateExpired, limit: "2026-09-14T18:00:00Z", beyond: 1, shared: true, put: byClock,
 			why: "a predicate stands up to and including expires_at, without skew", breaks: stale}),
 		late(bound{name: "expired", rule: attest.RulePredicateExpired, limit: now, beyond: -1, shared: true, put: edits("/expires_at"),
 			why: "a predicate whose expires_at has passed no longer stands", breaks: stale}),

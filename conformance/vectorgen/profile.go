@@ -70,7 +70,7 @@ func agentProfile() specimen {
 			{name: "endpoint-taken-away", rule: attest.RuleProfileSignature, shared: true, after: drop("/endpoints/negotiate"), why: "nothing is filled in for what is missing", breaks: "whoever stores a profile takes away where the agent is reached"},
 			{name: "endpoint-of-mallory", rule: attest.RuleProfileSignature, shared: true, after: set("/endpoints/negotiate", `"https://mallory.example/n"`), why: "the endpoints are the agent's word", breaks: "everybody negotiates with another agent"},
 			{name: "reputation-of-mallory", rule: attest.RuleProfileSignature, shared: true, after: set("/trust_signals/reputation/-", `{"provider":"mallory.example"}`), why: "the list of reputations is the agent's word", breaks: forged},
-			{name: "signed-whole", rule: attest.RuleProfileSignature, shared: true, after: func(v wire.Value) wire.Value { return v.With("signature", signature(unsigned(v), vintner)) },
+			{name: "signed-whole", rule: attest.RuleProfileSignature, shared: true, after: func(v wire.Value) wire.Value { return v.With("signature", signature(withoutSignature(v), vintner)) },
 				why: "verified is not signed", breaks: "two implementations sign different bytes and refuse each other"},
 			{name: "rate-above-one", rule: attest.RuleProfileValues, edit: set("/negotiation_profile/agreement_rate", `1.01`), why: "a share is at most 1", breaks: "a share that no history can have ranks first"},
 			{name: "rate-negative", rule: attest.RuleProfileValues, edit: set("/negotiation_profile/agreement_rate", `-0.5`), why: "a share is not negative", breaks: "a share that no history can have is reckoned with"},
@@ -95,7 +95,7 @@ func agentProfile() specimen {
 			"/trust_signals/attestation_count", `900`, "/location/jurisdictions/0", `"PA"`),
 		late(bound{name: "updated-at", rule: attest.RuleNotYet, limit: "2026-09-14T09:32:00Z", beyond: 1, put: edits("/updated_at"),
 			why: "a profile is not of the future, but for the skew of 120 seconds", breaks: "a profile of next year replaces each that comes before, and cannot be corrected"}),
-		late(bound{name: "clock", rule: attest.RuleNotYet, limit: "2026-09-14T08:58:00Z", beyond: -1, put: clock,
+		late(bound{name: "clock", rule: attest.RuleNotYet, limit: "2026-09-14T08:58:00Z", beyond: -1, put: byClock,
 			why: "a profile is not of the future, but for the skew of 120 seconds", breaks: "a profile of next year replaces each that comes before, and cannot be corrected"}),
 	} {
 		p.faults = append(p.faults, list...)

@@ -12,9 +12,9 @@ const vintner = "did:web:vintner.example"
 // guests are whom the vintner negotiated with, one in each session.
 var guests = []string{"did:web:bistro.example", "did:web:hotel.example", "did:web:school.example", "did:web:club.example", "did:web:opera.example"}
 
-// receipt returns the countersigned receipt of one of five sessions of the
+// vintnersReceipt returns the countersigned receipt of one of five sessions of the
 // vintner.
-func receipt(i int) wire.Value {
+func vintnersReceipt(i int) wire.Value {
 	status, mechanism, category := "agreed", "direct", "beverages.wine"
 	if i == 2 {
 		status, mechanism = "rejected", "none"
@@ -29,7 +29,7 @@ func receipt(i int) wire.Value {
 		}}
 	}
 	guest, at := guests[i], fmt.Sprintf("2026-09-%02dT12:00:00Z", 9+i)
-	return countersigned(value(wire.M{
+	return signedByParties(value(wire.M{
 		"concordia_attestation": "0.5.0", "attestation_id": fmt.Sprintf("att_26_%d", i), "session_id": fmt.Sprintf("ses_26_%d", i), "timestamp": at,
 		"outcome": wire.M{"status": status, "rounds": 4, "duration_seconds": 600 + i, "terms_count": 2, "resolution_mechanism": mechanism},
 		"parties": []wire.M{
@@ -44,9 +44,9 @@ func receipt(i int) wire.Value {
 	}))
 }
 
-// countersigned signs the record of each party of a receipt, and the whole for each
+// signedByParties signs the record of each party of a receipt, and the whole for each
 // that has an entry among the countersignatures.
-func countersigned(v wire.Value) wire.Value {
+func signedByParties(v wire.Value) wire.Value {
 	parties, _ := v.Get("parties")
 	for i, p := range parties.Elems() {
 		if who, _ := p.Get("agent_id"); who.Text() != "" {
@@ -70,15 +70,15 @@ func countersigned(v wire.Value) wire.Value {
 
 // oldReceipt is a receipt of the first version, which binds no outcome.
 func oldReceipt(i int) wire.Value {
-	v := set("/concordia_attestation", `"0.1.0"`)(receipt(i))
+	v := set("/concordia_attestation", `"0.1.0"`)(vintnersReceipt(i))
 	for _, name := range []string{"countersignatures", "chain_head", "message_count", "validity_temporal"} {
 		v = v.Without(name)
 	}
-	return countersigned(v)
+	return signedByParties(v)
 }
 
-// fulfilled adds a fulfillment to a receipt, confirmed by who unless that is empty.
-func fulfilled(v wire.Value, status, who string) wire.Value {
+// withFulfillment adds a fulfillment to a receipt, confirmed by who unless that is empty.
+func withFulfillment(v wire.Value, status, who string) wire.Value {
 	f := wire.M{"status": status, "settled_at": "2026-09-13T18:00:00Z"}
 	if who != "" {
 		c := value(wire.M{"agent_id": who, "confirms_fulfillment": true})
@@ -87,10 +87,10 @@ func fulfilled(v wire.Value, status, who string) wire.Value {
 	return v.With("fulfillment", value(f))
 }
 
-func receipts(which ...int) []wire.Value {
+func vintnersReceipts(which ...int) []wire.Value {
 	list := make([]wire.Value, len(which))
 	for i, n := range which {
-		list[i] = receipt(n)
+		list[i] = vintnersReceipt(n)
 	}
 	return list
 }
@@ -99,7 +99,7 @@ func receipts(which ...int) []wire.Value {
 func signReceipts(v wire.Value, member string) wire.Value {
 	list, _ := v.Get(member)
 	for i, r := range list.Elems() {
-		list = list.WithElem(i, countersigned(r))
+		list = list.WithElem(i, signedByParties(r))
 	}
 	if list.Kind() != wire.Array {
 		return v
@@ -114,7 +114,7 @@ func figured(receipts, summary string) func(wire.Value) wire.Value {
 		list, _ := v.Get(receipts)
 		var read []*attest.Attestation
 		for _, r := range list.Elems() {
-			read = append(read, must(attest.ReadAttestation(countersigned(r))))
+			read = append(read, must(attest.ReadAttestation(signedByParties(r))))
 		}
 		return v.With(summary, attest.Summarize(wire.AgentID(holder.Text()), read).Value())
 	}
@@ -130,7 +130,7 @@ func receiptFaults(at string, change func(wire.Value) wire.Value, around func(wi
 		seal{name: "party", at: at + "/parties/1/signature", who: guest, what: "a party's record", rule: attest.RulePartyRecord, around: around, known: known,
 			signs: func(v wire.Value) wire.Value {
 				p, _ := v.At(append(tokens(at), "parties", "1")...)
-				return unsigned(p)
+				return withoutSignature(p)
 			},
 		}.forged(sound),
 		seal{name: "outcome", at: at + "/countersignatures/" + guest, who: guest, what: "a receipt", rule: attest.RuleOutcome, empty: attest.RuleShape, around: around, known: known,

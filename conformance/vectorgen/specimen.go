@@ -12,7 +12,7 @@ import (
 // A specimen is a sound artifact and what can be wrong with it.
 type specimen struct {
 	kind    string // of SPEC §12.3; its strict profile judges every fault
-	name    string // unique among the specimens of a kind; empty for one of them
+	form    string // tells several specimens of a kind apart; "" if there is one
 	record  string // record_type
 	value   wire.Value
 	sign    func(wire.Value) wire.Value // signs again what was changed; nil: nobody signs this
@@ -61,8 +61,8 @@ type vector struct {
 func (s specimen) vectors() []vector {
 	var list []vector
 	id := s.kind
-	if s.name != "" {
-		id += "-" + s.name
+	if s.form != "" {
+		id += "-" + s.form
 	}
 	for _, f := range append([]fault{{name: "sound", shared: true, why: "a sound artifact is accepted: a verifier that rejects everything proves nothing"}}, s.faults...) {
 		v := s.value

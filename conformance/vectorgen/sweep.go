@@ -16,7 +16,7 @@ const now = "2026-09-14T09:30:00Z"
 type sweep struct {
 	what   string     // "a mandate", for sentences
 	rule   *wire.Rule // of its shape
-	shared bool       // the contract's schema says the same
+	shared bool       // the contract's schema says the same of missing and unknown members
 }
 
 // label makes the pointer of a member part of a name.
@@ -47,7 +47,7 @@ func (s sweep) mistyped(pairs ...string) []fault {
 	for i := 0; i < len(pairs); i += 2 {
 		p := pairs[i]
 		list = append(list, fault{
-			name: "mistyped-" + label(p), rule: s.rule, shared: s.shared, edit: set(p, pairs[i+1]),
+			name: "mistyped-" + label(p), rule: s.rule, edit: set(p, pairs[i+1]),
 			why:    fmt.Sprintf("%s of %s has one kind of value", last(p), s.what),
 			breaks: fmt.Sprintf("a reader that converts what it finds takes %s for another value than the next reader", last(p)),
 		})
@@ -76,7 +76,7 @@ func (s sweep) recased(pointers ...string) []fault {
 		name := last(p)
 		other := p[:len(p)-len(name)] + strings.ToUpper(name[:1]) + name[1:]
 		list = append(list, fault{
-			name: "recased-" + label(p), rule: s.rule, shared: s.shared,
+			name: "recased-" + label(p), rule: s.rule,
 			edit: func(v wire.Value) wire.Value {
 				old, _ := v.At(tokens(p)...)
 				return at(drop(p)(v), tokens(other), old)
@@ -130,7 +130,7 @@ func late(b bound) []fault {
 	if b.beyond < 0 {
 		sign = -1
 	}
-	east, west, far := time.FixedZone("", 5*3600+1800), time.FixedZone("", -8*3600), time.FixedZone("", 23*3600+59*60)
+	hours := func(h float64) *time.Location { return time.FixedZone("", int(h*3600)) }
 	var list []fault
 	for _, t := range []struct {
 		name string
@@ -142,14 +142,17 @@ func late(b bound) []fault {
 		{"by-a-nanosecond", 1, time.UTC, "2006-01-02T15:04:05.000000000Z", false},
 		{"by-a-microsecond", time.Microsecond, time.UTC, "2006-01-02T15:04:05.000000Z", false},
 		{"by-a-millisecond", time.Millisecond, time.UTC, "2006-01-02T15:04:05.000Z", false},
+		{"by-half-a-second", time.Second / 2, time.UTC, "2006-01-02T15:04:05.0Z", false},
 		{"by-a-second", time.Second, time.UTC, "2006-01-02T15:04:05Z", false},
 		{"by-a-minute", time.Minute, time.UTC, "2006-01-02T15:04:05Z", false},
-		{"by-a-second-in-the-east", time.Second, east, "2006-01-02T15:04:05-07:00", false},
-		{"by-a-second-in-the-west", time.Second, west, "2006-01-02T15:04:05-07:00", false},
-		{"by-a-second-far-away", time.Second, far, "2006-01-02T15:04:05-07:00", false},
-		{"by-a-second-with-an-offset-of-zero", time.Second, time.FixedZone("", 0), "2006-01-02T15:04:05+00:00", false},
+		{"by-a-second-in-the-east", time.Second, hours(5.5), "2006-01-02T15:04:05-07:00", false},
+		{"by-a-second-in-the-west", time.Second, hours(-8), "2006-01-02T15:04:05-07:00", false},
+		{"by-a-second-east-of-the-date-line", time.Second, hours(-12), "2006-01-02T15:04:05-07:00", false},
+		{"by-a-second-west-of-the-date-line", time.Second, hours(14), "2006-01-02T15:04:05-07:00", false},
+		{"by-a-second-far-away", time.Second, hours(23 + 59./60), "2006-01-02T15:04:05-07:00", false},
+		{"by-a-second-with-an-offset-of-zero", time.Second, hours(0), "2006-01-02T15:04:05+00:00", false},
 		{"at-the-last-moment", 0, time.UTC, "2006-01-02T15:04:05Z", true},
-		{"at-the-last-moment-elsewhere", 0, west, "2006-01-02T15:04:05.0-07:00", true},
+		{"at-the-last-moment-elsewhere", 0, hours(-8), "2006-01-02T15:04:05.0-07:00", true},
 	} {
 		name, off, form := t.name, t.off, t.form
 		switch {
@@ -176,8 +179,8 @@ func edits(pointer string, more ...func(wire.Value) wire.Value) func(string) fau
 	return func(text string) fault { return fault{edit: all(append(more, set(pointer, quote(text)))...)} }
 }
 
-// clock is a put that sets the verifier's clock.
-func clock(text string) fault {
+// byClock is a put that sets the verifier's clock.
+func byClock(text string) fault {
 	return fault{context: wire.M{"now": text}, contract: wire.M{"now": text}}
 }
 

@@ -24,9 +24,9 @@ func point(name string) []byte { return must(key256(name).PublicKey.Bytes()) }
 // public256 returns the public key of a name as a context has it.
 func public256(name string) string { return base64.URLEncoding.EncodeToString(point(name)) }
 
-// pair returns both numbers of a signature, S the low one. Without a source of
+// numbers returns both numbers of a signature, S the low one. Without a source of
 // chance they are those of RFC 6979, the same each time.
-func pair(who string, message []byte) (r, s *big.Int) {
+func numbers(who string, message []byte) (r, s *big.Int) {
 	digest := sha256.Sum256(message)
 	var sig struct{ R, S *big.Int }
 	if _, err := asn1.Unmarshal(must(key256(who).Sign(nil, digest[:], crypto.SHA256)), &sig); err != nil {
@@ -60,7 +60,7 @@ func sequence(parts ...[]byte) []byte {
 }
 
 func sign256(who string, v wire.Value) wire.Value {
-	r, s := pair(who, []byte(v.Canonical()))
+	r, s := numbers(who, []byte(v.Canonical()))
 	return encoded(sequence(integer(r, 0), integer(s, 0)))
 }
 
@@ -72,7 +72,7 @@ func signed256(who string) func(wire.Value) wire.Value {
 		if text, _ := v.Get("signature"); text.Kind() != wire.String {
 			return v
 		}
-		return v.With("signature", sign256(who, unsigned(v)))
+		return v.With("signature", sign256(who, withoutSignature(v)))
 	}
 }
 
@@ -81,7 +81,7 @@ func signed256(who string) func(wire.Value) wire.Value {
 func forged256(what, who string, rule *wire.Rule, known wire.M, with wire.M, changed, to string) []fault {
 	put := func(make func(r, s *big.Int) []byte) func(wire.Value) wire.Value {
 		return func(v wire.Value) wire.Value {
-			r, s := pair(who, []byte(unsigned(v).Canonical()))
+			r, s := numbers(who, []byte(withoutSignature(v).Canonical()))
 			return v.With("signature", encoded(make(r, s)))
 		}
 	}
