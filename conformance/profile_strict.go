@@ -43,10 +43,9 @@ func strictKind(name string) kind {
 
 // subject returns what a question of a strict profile is about.
 func (q Question) subject() (Subject, error) {
-	text, _ := q.text("now")
-	now, err := wire.ParseTime(text)
+	now, err := q.now()
 	if err != nil {
-		return Subject{}, ruleContext.Because("/context/now", err)
+		return Subject{}, err
 	}
 	keys := make(caseKeys)
 	listed, _ := q.Context.Get("public_keys")

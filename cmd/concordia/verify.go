@@ -247,6 +247,6 @@ func (a *app) printVerification(r verification) {
 	if r.Kind == "transcript" {
 		what = fmt.Sprintf("transcript, %d messages, %s", r.Messages, r.State)
 	}
-	a.out.printf("%s: %s: %s\n", printable(r.File), what, a.out.outcome(r.Verdict))
+	a.out.printf("%s: %s: %s\n", cli.Printable(r.File), what, a.out.outcome(r.Verdict))
 	a.out.report(r.report)
 }
