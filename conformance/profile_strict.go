@@ -52,7 +52,7 @@ func (q Question) subject() (Subject, error) {
 	for id, v := range listed.Members() {
 		keys[wire.AgentID(id)] = v.Text()
 	}
-	return Subject{Artifact: q.Input, Keys: keys, Now: now, Context: q.Context}, nil
+	return Subject{Artifact: q.Input, Keys: keys, Now: now, Context: q.Context, Told: true}, nil
 }
 
 var (
