@@ -27,14 +27,18 @@ func main() {
 	log.SetPrefix("vectorgen: ")
 	dir := flag.String("dir", filepath.Join("conformance", "vectors"), "folder of the suite")
 	check := flag.Bool("check", false, "write nothing; fail if the suite differs")
+	killRun := flag.Bool("kill", false, "write nothing; switch each rule off in turn and fail if no vector sees it")
 	flag.Parse()
 	files, err := suite()
 	if err != nil {
 		log.Fatal(err)
 	}
-	if *check {
+	switch {
+	case *killRun:
+		err = kill(".", files, os.Stdout)
+	case *check:
 		err = compare(*dir, files)
-	} else {
+	default:
 		err = write(*dir, files)
 	}
 	if err != nil {
