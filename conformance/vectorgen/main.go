@@ -50,19 +50,21 @@ func main() {
 func suite() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	listed := map[string][]string{conformance.Positive: {}, conformance.Mutation: {}, conformance.Canary: {}}
+	vectors := canaries()
 	for _, make := range specimens {
-		for _, v := range make().vectors() {
-			name := path.Join(v.section, v.id+".json")
-			if _, ok := files[name]; ok {
-				return nil, fmt.Errorf("two vectors %s", v.id)
-			}
-			text, err := v.file()
-			if err != nil {
-				return nil, err
-			}
-			files[name] = text
-			listed[v.section] = append(listed[v.section], "conformance/vectors/"+name)
+		vectors = append(vectors, make().vectors()...)
+	}
+	for _, v := range vectors {
+		name := path.Join(v.section, v.id+".json")
+		if _, ok := files[name]; ok {
+			return nil, fmt.Errorf("two vectors %s", v.id)
 		}
+		text, err := v.file()
+		if err != nil {
+			return nil, err
+		}
+		files[name] = text
+		listed[v.section] = append(listed[v.section], "conformance/vectors/"+name)
 	}
 	counts := map[string]int{}
 	for section := range listed {
@@ -81,12 +83,15 @@ func suite() (map[string][]byte, error) {
 func (v vector) file() ([]byte, error) {
 	m := wire.M{
 		"schema_version": conformance.VectorVersion, "id": v.id, "title": v.title, "source_fixture": "vectorgen",
-		"record_type": v.record, "verification_profile": v.profile, "input": json.RawMessage(v.input.Canonical()), "context": v.context,
+		"record_type": v.record, "verification_profile": v.profile, "input": json.RawMessage(v.input), "context": v.context,
 		"expected": "accept", "expected_reason_class": nil, "why": v.why,
 	}
 	if v.rule != nil {
 		m["expected"], m["expected_reason_class"] = "reject", v.reason
 		m["section"], m["rule"], m["breaks"] = v.rule.Section, v.rule.Name, v.breaks
+	}
+	if v.discriminates != "" {
+		m["discriminates"] = v.discriminates
 	}
 	return indent(m)
 }
