@@ -28,11 +28,11 @@ type rewriter struct {
 // hook is added to package wire.
 const hook = `package wire
 
-// Off is the rule that is switched off.
-var Off *Rule
+// Off reports which rules are switched off; nil: none.
+var Off func(*Rule) bool
 
 // IsOff reports whether a rule is switched off.
-func IsOff(r *Rule) bool { return r != nil && r == Off }
+func IsOff(r *Rule) bool { return r != nil && Off != nil && Off(r) }
 `
 
 func (w *rewriter) all(root string) error {
