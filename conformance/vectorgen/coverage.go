@@ -148,7 +148,7 @@ func testsOf(root string, rules []ruleRow) (map[string][]string, error) {
 		variable := regexp.MustCompile(`\b` + regexp.QuoteMeta(vars[id]) + `\b`)
 		for name, text := range texts {
 			inPackage := strings.HasPrefix(name, r.pkg+"/")
-			if vars[id] != "" && variable.MatchString(text) && (inPackage || strings.Contains(text, "/"+r.pkg+"\"")) ||
+			if vars[id] != "" && strings.Contains(text, vars[id]) && variable.MatchString(text) && (inPackage || strings.Contains(text, "/"+r.pkg+"\"")) ||
 				inPackage && (strings.Contains(text, `"`+r.name+` at `) || strings.Contains(text, `"`+r.name+`"`)) {
 				tests[id] = append(tests[id], name)
 			}

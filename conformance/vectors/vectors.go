@@ -8,6 +8,8 @@ import (
 	"strings"
 )
 
+//go:generate sh -c "cd ../.. && go run ./conformance/vectorgen"
+
 //go:embed manifest.json positive mutation canary
 var files embed.FS
 
