@@ -49,7 +49,8 @@ type fault struct {
 // A vector is a fault as a file.
 type vector struct {
 	id, section, title, record, profile string
-	input                               wire.Value
+	input                               string // JSON text
+	discriminates                       string // of a canary: which laziness it finds
 	context                             wire.M
 	rule                                *wire.Rule
 	reason                              wire.Class
@@ -60,10 +61,6 @@ type vector struct {
 // profile, and if it is shared another under the contract's.
 func (s specimen) vectors() []vector {
 	var list []vector
-	id := s.kind
-	if s.form != "" {
-		id += "-" + s.form
-	}
 	for _, f := range append([]fault{{name: "sound", shared: true, why: "a sound artifact is accepted: a verifier that rejects everything proves nothing"}}, s.faults...) {
 		v := s.value
 		if f.edit != nil {
@@ -76,8 +73,8 @@ func (s specimen) vectors() []vector {
 			v = f.after(v)
 		}
 		made := vector{
-			id: id + "-" + f.name, title: strings.NewReplacer("_", " ", "-", " ").Replace(id + ": " + f.name), record: s.record,
-			profile: conformance.StrictProfile(s.kind), input: v, context: override(s.context, f.context),
+			id: s.name(f.name), title: strings.NewReplacer("_", " ", "-", " ").Replace(s.kind + " " + s.form + ": " + f.name), record: s.record,
+			profile: conformance.StrictProfile(s.kind), input: v.Canonical(), context: override(s.context, f.context),
 			why: f.why, breaks: f.breaks,
 		}
 		if f.theirs != nil {
@@ -88,7 +85,7 @@ func (s specimen) vectors() []vector {
 			made.id, made.profile, made.breaks = "contract-"+made.id, s.contract, f.breaks
 			made.context, made.record = override(s.contractContext(v), f.contract), cmp.Or(s.contractRecord, s.record)
 			if s.contractInput != nil {
-				made.input = s.contractInput(v)
+				made.input = s.contractInput(v).Canonical()
 			}
 			made = made.judged(cmp.Or(f.theirs, f.rule))
 			if made.rule != nil && f.class != "" {
@@ -96,6 +93,24 @@ func (s specimen) vectors() []vector {
 			}
 			list = append(list, made)
 		}
+	}
+	return append(list, s.duplicates()...)
+}
+
+// duplicates returns, for each member of the artifact, a vector in which that member
+// is there twice: first with another value, then as it was signed. Whoever lets the
+// last one win sees a sound artifact. (RFC 7493, Section 2.3)
+func (s specimen) duplicates() []vector {
+	var list []vector
+	for name, v := range s.value.Members() {
+		list = append(list, vector{
+			id: s.name("duplicate-" + strings.ReplaceAll(name, "_", "-")), section: conformance.Mutation, record: s.record,
+			title:   strings.ReplaceAll(s.kind+" with "+name+" twice", "_", " "),
+			profile: conformance.StrictProfile(s.kind), context: s.context, rule: wire.RuleDuplicate, reason: wire.ClassSchema,
+			input:  "{" + value(name).Canonical() + ":" + other(v) + "," + s.value.Canonical()[1:],
+			why:    "a member that is there twice is two documents: the reader that takes the last " + name + " and the one that takes the first disagree",
+			breaks: "what was signed, checked and shown is not what is acted on",
+		})
 	}
 	return list
 }
@@ -107,6 +122,31 @@ func (v vector) judged(rule *wire.Rule) vector {
 		v.section, v.reason = conformance.Mutation, rule.Class
 	}
 	return v
+}
+
+// other returns another value of the same type.
+func other(v wire.Value) string {
+	switch v.Kind() {
+	case wire.String:
+		return `"other"`
+	case wire.Number:
+		return `7`
+	case wire.Object:
+		return `{}`
+	case wire.Array:
+		return `[]`
+	case wire.Bool:
+		return value(!v.Bool()).Canonical()
+	}
+	return `{"was":null}`
+}
+
+// name returns the id of one of the specimen's vectors.
+func (s specimen) name(fault string) string {
+	if s.form != "" {
+		fault = s.form + "-" + fault
+	}
+	return s.kind + "-" + fault
 }
 
 // override returns context with other members; nil members are removed.
