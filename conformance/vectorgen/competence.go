@@ -111,7 +111,7 @@ func competence() specimen {
 	v := competenceOf(all5, 0, 2, 4)
 	s := sweep{what: "a competence proof", rule: attest.RuleCompetence, shared: true}
 	known := publicKeys(append([]string{vintner}, guests...)...)
-	shown := seal{at: "/agent_signature", who: vintner, what: "a competence proof", signs: shownBy, rule: attest.RuleCompetenceSignature, empty: attest.RuleCompetence, known: known,
+	shown := seal{at: "/agent_signature", who: vintner, what: "a competence proof", signs: shownBy, rule: attest.RuleCompetenceSignature, empty: attest.RuleCompetence, blank: wire.ClassSignature, known: known,
 		theirs: func(k string) wire.M { return wire.M{"public_key_b64url": k} }}
 	hidden := sameAs(competenceOf(all5))
 	root, _ := v.Get("attestation_merkle_root")

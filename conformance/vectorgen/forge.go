@@ -32,6 +32,7 @@ type seal struct {
 	around func(wire.Value) wire.Value // signs again what is signed around it; nil: nothing
 	known  wire.M                      // public_keys of the context
 	with   wire.M                      // of the context besides, where one check waits for another
+	blank  wire.Class                  // the contract's reason to refuse an empty one, if another
 	theirs func(key string) wire.M     // the key in the contract's context; nil: the contract has no such check
 }
 
@@ -86,7 +87,7 @@ func (s seal) forged(v wire.Value, changes ...string) []fault {
 			why: "64 zeros are no signature", breaks: "a placeholder that was never filled in passes"},
 		{name: "signature-cut-short", after: alter(func(b []byte) []byte { return b[:63] }),
 			why: "a signature is 64 bytes", breaks: "a verifier that pads what is missing, or stops there, decides on less than was signed"},
-		{name: "signature-empty", rule: s.empty, after: put(func(wire.Value) string { return "" }),
+		{name: "signature-empty", rule: s.empty, class: s.blank, after: put(func(wire.Value) string { return "" }),
 			why: "no text is no signature", breaks: "a verifier that skips what is empty takes unsigned artifacts"},
 		{name: "signature-over-itself", after: put(func(v wire.Value) string {
 			return by(s.who, []byte(set(s.at, `""`)(v).Canonical()))

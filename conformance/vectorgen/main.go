@@ -39,6 +39,7 @@ var specimens = []func() specimen{
 	bilateral,
 	language,
 	closurePredicate,
+	wholeClosure,
 	chainSession,
 	chainTransition,
 	a2aPart,
@@ -113,7 +114,10 @@ func (v vector) file() ([]byte, error) {
 		"expected": "accept", "expected_reason_class": nil, "why": v.why,
 	}
 	if v.rule != nil {
-		m["expected"], m["expected_reason_class"] = "reject", v.reason
+		m["expected"] = "reject"
+		if v.reason != "" {
+			m["expected_reason_class"] = v.reason
+		}
 		m["section"], m["rule"], m["breaks"] = v.rule.Section, v.rule.Name, v.breaks
 	}
 	if v.discriminates != "" {

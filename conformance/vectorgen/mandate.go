@@ -156,7 +156,7 @@ func sequenceMandate() specimen {
 	const wrong = "the mandate for one sequence of actions is used in another"
 	sequence := func(name string, key any, rule *wire.Rule, why, breaks string) fault {
 		c := wire.M{"sequence_key": key}
-		return fault{name: name, rule: rule, shared: key != nil, context: c, contract: c, why: why, breaks: breaks}
+		return fault{name: name, rule: rule, shared: key != nil, open: key == nil, context: c, contract: c, why: why, breaks: breaks}
 	}
 	s := ofMandate("sequence", v, []fault{
 		sequence("other", "tour-of-kitchens", attest.RuleMandateSequence, "the action belongs to another sequence", wrong),
@@ -185,7 +185,7 @@ func stateMandate() specimen {
 	const wrong = "an agent acts although what the issuer waited for has not happened"
 	state := func(name string, active any, rule *wire.Rule, why, breaks string) fault {
 		c := wire.M{"state_active": active}
-		return fault{name: name, rule: rule, shared: active != nil, context: c, contract: c, why: why, breaks: breaks}
+		return fault{name: name, rule: rule, shared: active != nil, open: active == nil, context: c, contract: c, why: why, breaks: breaks}
 	}
 	s := ofMandate("state", v, []fault{
 		state("not-active", false, attest.RuleMandateState, "the condition does not hold", wrong),

@@ -22,8 +22,6 @@ type specimen struct {
 	// faults that are marked as shared.
 	contract        string
 	contractContext func(wire.Value) wire.M
-	contractInput   func(wire.Value) wire.Value // what it judges of the value; nil: all
-	contractRecord  string                      // record_type of that, if another
 
 	faults []fault
 }
@@ -35,6 +33,7 @@ type fault struct {
 	rule   *wire.Rule // the one rule that is broken; nil: the artifact is sound
 	shared bool       // the contract's profile has this check, too
 	class  wire.Class // the reason there, if it is not the rule's
+	open   bool       // whether the rule is broken cannot be known: the reason is left open
 	theirs *wire.Rule // broken there, of a sound artifact: a check that the product leaves to its caller
 
 	edit     func(wire.Value) wire.Value // before it is signed again
@@ -80,13 +79,14 @@ func (s specimen) vectors() []vector {
 		if f.theirs != nil {
 			made.breaks = ""
 		}
-		list = append(list, made.judged(f.rule))
+		made = made.judged(f.rule)
+		if f.open {
+			made.reason = ""
+		}
+		list = append(list, made)
 		if f.shared && s.contract != "" {
 			made.id, made.profile, made.breaks = "contract-"+made.id, s.contract, f.breaks
-			made.context, made.record = override(s.contractContext(v), f.contract), cmp.Or(s.contractRecord, s.record)
-			if s.contractInput != nil {
-				made.input = s.contractInput(v).Canonical()
-			}
+			made.context = override(s.contractContext(v), f.contract)
 			made = made.judged(cmp.Or(f.theirs, f.rule))
 			if made.rule != nil && f.class != "" {
 				made.reason = f.class
