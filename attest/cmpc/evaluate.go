@@ -69,14 +69,15 @@ func (r Result) Err() error {
 	if r.Detail != "" {
 		cause = fmt.Errorf("%s (%s)", r.Reason, r.Detail)
 	}
+	rule := RuleClosureForm
 	switch r.Reason {
 	case PastActivationDeadline:
-		return RuleClosureDeadline.Because("", cause)
+		rule = RuleClosureDeadline
 	case NoCommitments, DuplicateParticipant, UnexpectedParticipant, MissingParticipant, AggregateQuantityMismatch,
 		MissingMandateProof, ExpressionNotSatisfied:
-		return RuleClosure.Because("", cause)
+		rule = RuleClosure
 	}
-	return RuleClosureForm.Because("", cause)
+	return rule.Because("", cause)
 }
 
 func unsatisfied(why Reason) Result { return Result{Reason: why} }

@@ -57,7 +57,7 @@ func delegation(v wire.Value) []fault {
 	restriction := func(name, text string, rule *wire.Rule, why string) fault {
 		f := fault{name: "restriction-" + name, rule: rule, shared: true, edit: set("/delegation_chain/0/scope_restriction", text), why: why}
 		if rule != nil {
-			f.breaks = "a limit that nobody can evaluate is taken for none"
+			f.breaks, f.context = "a limit that nobody can evaluate is taken for none", noAction
 		}
 		return f
 	}

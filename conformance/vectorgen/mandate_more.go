@@ -51,11 +51,11 @@ func constrained() specimen {
 	var list []fault
 	schemas := func(rule *wire.Rule, shared bool, why string, named ...string) {
 		for i := 0; i < len(named); i += 2 {
-			f := fault{name: named[i], rule: rule, shared: shared, edit: set("/constraints", named[i+1]), why: why}
+			f := fault{name: named[i], rule: rule, shared: shared, edit: set("/constraints", named[i+1]), why: why, context: noAction}
 			if rule != nil {
-				f.breaks = loose
+				f.breaks = loose // the runners of the contract read a schema whole only where there is an action
 			} else {
-				f.context, f.contract = noAction, noAction
+				f.contract = noAction
 			}
 			list = append(list, f)
 		}
