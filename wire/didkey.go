@@ -53,8 +53,9 @@ func ParseDIDKey(id AgentID) (PublicKey, error) {
 
 var errDIDKeyForm = errors.New("not the did:key of an Ed25519 key")
 
-// DIDKeys knows the agents whose id is the did:key of their key. Nothing needs to
-// be trusted for it: such an id is the key.
+// DIDKeys knows the agents whose id is the did:key of their key, and the one key of
+// such a DID by its DID URL, whose fragment repeats the key. Nothing needs to be
+// trusted for it: such an id is the key.
 type DIDKeys struct{}
 
 // Key implements Keys.
@@ -62,5 +63,10 @@ func (DIDKeys) Key(agent AgentID, _ time.Time) (PublicKey, error) {
 	if !strings.HasPrefix(string(agent), "did:key:") {
 		return KeyMap(nil).Key(agent, time.Time{})
 	}
-	return ParseDIDKey(agent)
+	id, fragment, isURL := strings.Cut(string(agent), "#")
+	k, err := ParseDIDKey(AgentID(id))
+	if err == nil && isURL && "did:key:"+fragment != id {
+		return KeyMap(nil).Key(agent, time.Time{})
+	}
+	return k, err
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mr-tron/base58"
 
@@ -47,6 +48,39 @@ func TestDIDKey(t *testing.T) {
 			if got, err := wire.ParseDIDKey(id); err != nil || got != k {
 				t.Errorf("ParseDIDKey(%s) = %v, %v, want %v", id, got, err, k)
 			}
+		}
+	}
+}
+
+// The DID URL of a did:key's one key resolves to it. Another fragment names a key
+// that nobody knows; what is no did:key before the fragment is malformed.
+func TestDIDKeysURL(t *testing.T) {
+	k := testKey(t, "seller").Public()
+	plain, reference := wire.DIDKey(k), wire.ReferenceDIDKey(k)
+	fragment := func(id wire.AgentID) wire.AgentID { return "#" + id[len("did:key:"):] }
+	for id, want := range map[wire.AgentID]*wire.Rule{
+		plain:                             nil,
+		plain + fragment(plain):           nil,
+		reference + fragment(reference):   nil,
+		plain + fragment(reference):       wire.RuleUnknownKey,
+		plain + "#key-1":                  wire.RuleUnknownKey,
+		plain + "#":                       wire.RuleUnknownKey,
+		plain + fragment(plain) + "#key":  wire.RuleUnknownKey,
+		plain + "1" + fragment(plain):     wire.RuleWeakKey,
+		plain[:20] + fragment(plain[:20]): wire.RuleWeakKey,
+		"did:key:#key-1":                  wire.RuleWeakKey,
+		"did:web:example.org#key-1":       wire.RuleUnknownKey,
+	} {
+		got, err := wire.DIDKeys{}.Key(id, time.Time{})
+		if want == nil {
+			if err != nil || got != k {
+				t.Errorf("Key(%s) = %v, %v, want %v", id, got, err, k)
+			}
+			continue
+		}
+		wantRefusal(t, string(id), err, want, "")
+		if !got.IsZero() {
+			t.Errorf("Key(%s): got a key with the refusal", id)
 		}
 	}
 }
