@@ -51,6 +51,7 @@ func ReadAtomicActivationProof(v wire.Value) (*AtomicActivationProof, error) {
 		Issuer: wire.ReadID[wire.AgentID](r, "issuer_did"), value: v,
 	}
 	p.misdated = at.misfit
+	r.Object("predicate_evaluation").Open("result")
 	return p, r.Err()
 }
 

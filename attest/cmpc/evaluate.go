@@ -137,7 +137,10 @@ func evaluateBilateral(parameters wire.Value, commitments []wire.Value, now time
 }
 
 func readBilateral(parameters wire.Value) (p bilateral, why Reason) {
-	if parameters.Kind() != wire.Object {
+	// A parameter that somebody misspelt must not count as left out.
+	r := wire.Read(parameters, "", RuleClosureForm)
+	r.Open("expected_participants", "aggregate_quantity_required", "match_tolerance", "activation_deadline_iso", "mandate_check_required")
+	if r.Err() != nil {
 		return p, MalformedParameters
 	}
 	participants, _ := parameters.Get("expected_participants")
