@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/concordia-node/concordia/internal/merkle"
@@ -26,7 +27,8 @@ type CompetenceProof struct {
 	Revealed  int          // how many receipts it shows
 	Credit    Credit       // what the revealed ones prove; zero unless VerifyCompetence found no fault
 
-	inclusions []inclusion
+	proofs     int         // how many inclusion proofs it shows
+	inclusions []inclusion // none if there are more than MaxReceipts
 	value      wire.Value
 }
 
@@ -55,7 +57,7 @@ var competenceRules = []*wire.Rule{
 // contract does: of its receipts only that they have an id, and of its claims only
 // that they are an object. It verifies nothing.
 func ReadCompetenceProof(v wire.Value) (*CompetenceProof, error) {
-	r, err := shapeOfHistory(v, "competence_proof", "revealed_attestations", RuleCompetence, "attestation_id")
+	r, err := shapeOfHistory(v, "competence_proof", RuleCompetence, "revealed_attestations", "merkle_proofs")
 	if err != nil {
 		return nil, err
 	}
@@ -68,15 +70,46 @@ func ReadCompetenceProof(v wire.Value) (*CompetenceProof, error) {
 		Count: r.Int("attestation_count", 0, maxCount), Revealed: r.Array("revealed_attestations").Len(), value: v,
 	}
 	p.CreatedAt, _ = wire.ParseTime(r.Text("created_at"))
+	p.readInclusions(r)
+	return p, r.Err()
+}
+
+// maxSiblings is how long an inclusion proof is at most: no tree is higher.
+const maxSiblings = 64
+
+var (
+	errEmpty    = errors.New("empty")
+	errSiblings = fmt.Errorf("more than %d", maxSiblings)
+	errSibling  = errors.New("want 64 lower-case hex digits")
+)
+
+// readInclusions reads the inclusion proofs, unless there are too many.
+func (p *CompetenceProof) readInclusions(r wire.Reader) {
+	list := r.Array("merkle_proofs")
+	if p.proofs = list.Len(); p.proofs > MaxReceipts {
+		return
+	}
 	for _, e := range r.Objects("merkle_proofs") {
+		e.Open("attestation_id", "index", "proof")
 		// The contract reads a missing index as 0 and a missing proof as empty.
 		in := inclusion{attestation: e.Text("attestation_id"), Proof: merkle.Proof{Index: e.OptInt("index", 0, maxCount, 0)}}
+		if in.attestation == "" {
+			e.Fail("attestation_id", errEmpty)
+		}
 		if e.Has("proof") {
+			if e.Array("proof").Len() > maxSiblings {
+				e.Fail("proof", errSiblings)
+				return
+			}
 			in.Siblings = e.Strings("proof")
+		}
+		for _, s := range in.Siblings {
+			if len(s) != 64 || strings.Trim(s, "0123456789abcdef") != "" {
+				e.Fail("proof", errSibling)
+			}
 		}
 		p.inclusions = append(p.inclusions, in)
 	}
-	return p, r.Err()
 }
 
 // Value returns the proof as it was received.
@@ -176,7 +209,7 @@ var (
 // its id alone.
 func (s *CompetenceSubject) checkMembership() error {
 	p := s.Proof
-	if len(p.inclusions) > MaxReceipts || p.Revealed > MaxReceipts {
+	if p.proofs > MaxReceipts || p.Revealed > MaxReceipts {
 		return RuleHistorySize.At("/merkle_proofs")
 	}
 	proven := make(map[string]bool, len(p.inclusions))

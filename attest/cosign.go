@@ -225,21 +225,7 @@ func (s *CosignSubject) checkUnsigned() error {
 
 // findSignature returns the pointer of the first member named signature.
 func findSignature(v wire.Value, at string) (string, bool) {
-	for name, m := range v.Members() {
-		below := at + wire.Pointer(name)
-		if name == "signature" {
-			return below, true
-		}
-		if found, ok := findSignature(m, below); ok {
-			return found, true
-		}
-	}
-	for i, e := range v.Elems() {
-		if found, ok := findSignature(e, fmt.Sprintf("%s/%d", at, i)); ok {
-			return found, true
-		}
-	}
-	return "", false
+	return find(v, at, func(wire.Value) bool { return false }, func(name string) bool { return name == "signature" })
 }
 
 // checkParties checks who is listed: the two, one role each, nobody twice.

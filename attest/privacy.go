@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -123,25 +124,43 @@ func hashLine(transcript wire.Hash) string { return "Transcript hash: " + transc
 // name of a member, that tells a term. An identifier is no free text: the digits
 // of a hash may look like an amount.
 func findTerms(v wire.Value, at string) (string, bool) {
-	if v.Kind() == wire.String {
-		text := v.Text()
-		return at, !isIdentifier(text) && TellsTerms(text)
+	return find(v, at, func(v wire.Value) bool {
+		return v.Kind() == wire.String && !isIdentifier(v.Text()) && TellsTerms(v.Text())
+	},
+		TellsTerms)
+}
+
+// find returns the pointer of the first value in v that is one, or whose name as a
+// member is. Pointers are made where something is found only: names may be long, and
+// deep inside one another.
+func find(v wire.Value, at string, isOne func(wire.Value) bool, isName func(string) bool) (string, bool) {
+	path, ok := findBelow(v, isOne, isName)
+	if !ok {
+		return "", false
+	}
+	slices.Reverse(path)
+	return at + wire.Pointer(path...), true
+}
+
+// findBelow returns the reference tokens to what it found, the last one first.
+func findBelow(v wire.Value, isOne func(wire.Value) bool, isName func(string) bool) ([]string, bool) {
+	if isOne(v) {
+		return nil, true
 	}
 	for name, m := range v.Members() {
-		below := at + wire.Pointer(name)
-		if TellsTerms(name) {
-			return below, true
+		if isName(name) {
+			return []string{name}, true
 		}
-		if found, ok := findTerms(m, below); ok {
-			return found, true
+		if path, ok := findBelow(m, isOne, isName); ok {
+			return append(path, name), true
 		}
 	}
 	for i, e := range v.Elems() {
-		if found, ok := findTerms(e, fmt.Sprintf("%s/%d", at, i)); ok {
-			return found, true
+		if path, ok := findBelow(e, isOne, isName); ok {
+			return append(path, strconv.Itoa(i)), true
 		}
 	}
-	return "", false
+	return nil, false
 }
 
 // isIdentifier reports whether text is a URN, a DID or a hash.

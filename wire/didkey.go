@@ -51,6 +51,21 @@ func ParseDIDKey(id AgentID) (PublicKey, error) {
 	return k, nil
 }
 
+// PlainDIDKey returns a did:key that is spelled as the reference implementation does
+// in base58btc, and any other id as it is: what is left equal names one agent. It
+// looks at the spelling alone, not at the key.
+func PlainDIDKey(id AgentID) AgentID {
+	text, ok := strings.CutPrefix(string(id), didKeyPrefix)
+	if !ok || len(text) > 64 || !strings.HasPrefix(text, "7Q") {
+		return id
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || base64.RawURLEncoding.EncodeToString(raw) != text {
+		return id
+	}
+	return AgentID(didKeyPrefix + base58.Encode(raw))
+}
+
 var errDIDKeyForm = errors.New("not the did:key of an Ed25519 key")
 
 // DIDKeys knows the agents whose id is the did:key of their key, and the one key of

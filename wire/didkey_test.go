@@ -41,6 +41,13 @@ func TestDIDKey(t *testing.T) {
 			t.Errorf("CheckID(%s): %v", id, err)
 		}
 	}
+	for id, plain := range map[wire.AgentID]wire.AgentID{
+		want: want, reference: want, reference + "=": reference + "=", reference + "x": reference + "x", "agent": "agent", "": "", "did:key:z": "did:key:z",
+	} {
+		if got := wire.PlainDIDKey(id); got != plain {
+			t.Errorf("PlainDIDKey(%s) = %s, want %s", id, got, plain)
+		}
+	}
 	// Keys whose text begins otherwise would be taken for the other spelling.
 	for i := range 200 {
 		k := testKey(t, "key "+strings.Repeat("i", i%20)+string(rune('a'+i/20))).Public()
