@@ -301,7 +301,7 @@ var (
 	errNothing  = errors.New("it commits to nothing")
 	errPartial  = errors.New("not every receipt is revealed")
 	errUnbound  = errors.New("the outcome of an old version is bound by nobody")
-	errUnproven = errors.New("a fulfillment is counted that no counterparty signed")
+	errUnproven = errors.New("a fulfillment is counted that no counterparty signed, or signed once for several")
 )
 
 // checkAggregate reports whether the claims are verified: (a) everything is revealed
@@ -336,7 +336,7 @@ func (s *CompetenceSubject) checkAggregate() error {
 		if !r.bound() {
 			return h.within(i, RuleAggregate.Because("", errUnbound))
 		}
-		if r.Fulfillment.fulfilled() && r.finding("fulfillment").Outcome != wire.Passed {
+		if r.Fulfillment.fulfilled() && !h.fulfilled(i) {
 			return h.within(i, RuleAggregate.Because("/fulfillment", errUnproven))
 		}
 	}

@@ -138,18 +138,12 @@ func (s *CosignSubject) checkKey() error {
 	return nil
 }
 
-// checkPublisher compares the keys and not only the texts: a did:key has two
-// spellings.
+// checkPublisher compares the keys and not only the texts.
 func (s *CosignSubject) checkPublisher() error {
 	if s.Publisher == "" {
 		return &wire.Unchecked{Why: "the publisher is not known"}
 	}
-	if s.Publisher == s.Receipt.Counterparty {
-		return RuleCosignPublisher.At("/counterparty_did")
-	}
-	p, perr := wire.ParseDIDKey(s.Publisher)
-	c, cerr := wire.ParseDIDKey(s.Receipt.Counterparty)
-	if perr == nil && cerr == nil && p == c {
+	if s.same(s.Publisher, s.Receipt.Counterparty, s.Now) {
 		return RuleCosignPublisher.At("/counterparty_did")
 	}
 	return nil
@@ -234,11 +228,13 @@ func (s *CosignSubject) checkParties() error {
 		return &wire.Unchecked{Why: "the publisher is not known"}
 	}
 	listed := make(map[wire.AgentID]Role, len(s.Receipt.Parties))
+	named := make(map[wire.AgentID]bool, len(s.Receipt.Parties)) // in one spelling
 	for i, p := range s.Receipt.Parties {
-		if _, twice := listed[p.Agent]; twice {
+		plain := wire.PlainDIDKey(p.Agent)
+		if named[plain] {
 			return RuleCosignParties.Because(fmt.Sprintf("/parties/%d/agent_id", i), errDuplicate)
 		}
-		listed[p.Agent] = p.Role
+		listed[p.Agent], named[plain] = p.Role, true
 		third := p.Agent != s.Publisher && p.Agent != s.Receipt.Counterparty
 		if third == (p.Role == RoleInitiator || p.Role == RoleResponder) {
 			return RuleCosignParties.Because(fmt.Sprintf("/parties/%d/role", i), errRoles)
