@@ -38,10 +38,6 @@ func (f *Verifier) same(a, b wire.AgentID, at time.Time) bool {
 	return !k.IsZero() && k == f.identify(b, at)
 }
 
-// Same reports whether two ids name one agent: they are equal, or they have one key
-// now, as the two spellings of a did:key have (SPEC §9.1).
-func (f *Verifier) Same(a, b wire.AgentID) bool { return f.same(a, b, f.Now) }
-
 // A roster tells agents apart by their ids and keys: what shares one of them, be it
 // by way of others, is one agent. The zero Roster is empty.
 type roster struct {
