@@ -130,6 +130,7 @@ type MandateSubject struct {
 // MandateChecks are the checks of a mandate in order (SPEC §9.9).
 func MandateChecks() []wire.Check[*MandateSubject] {
 	return []wire.Check[*MandateSubject]{
+		{Name: "id", Run: func(s *MandateSubject) error { return CheckNamed(RuleMandate, s.Mandate.value, "mandate_id") }},
 		{Name: "signature", Run: (*MandateSubject).checkSignature},
 		{Name: "status", Run: (*MandateSubject).checkStatus},
 		{Name: "revoked-at", Run: (*MandateSubject).checkRevokedAt},

@@ -108,7 +108,7 @@ func TestMandate(t *testing.T) {
 	}{
 		{"", nil, "", 0},
 		{"", []string{"delegation_chain"}, `[]`, 0},
-		{"", []string{"mandate_id"}, `"urn:concordia:mandate:"`, 0},
+		{"mandate at /mandate_id", []string{"mandate_id"}, `"urn:concordia:mandate:"`, 0},
 		{"mandate at /mandate_id", []string{"mandate_id"}, `"urn:concordia:receipt:1"`, 0},
 		{"mandate at /subject", []string{"subject"}, `"agent buyer"`, 0},
 		{"mandate at /issuer", []string{"issuer"}, `""`, 0},
@@ -409,13 +409,13 @@ func TestMandateChecksAlone(t *testing.T) {
 // The names of the checks are API: profiles and reports use them.
 func TestMandateCheckNames(t *testing.T) {
 	_, report := verifier(t, board, lead).VerifyMandate(mandate(t), use(t))
-	wantFindings(t, report, "shape pass", "signature pass", "status pass", "revoked-at pass", "validity pass", "bounds moot", "uses pass",
+	wantFindings(t, report, "shape pass", "id pass", "signature pass", "status pass", "revoked-at pass", "validity pass", "bounds moot", "uses pass",
 		"freshness pass", "delegation-root pass", "delegation-tail pass", "delegation-continuity pass", "delegation-signatures pass",
 		"delegation-order pass", "constraints pass", "restrictions pass", "action pass", "delegated-action pass",
 		"revocation moot", "revocation-endpoint moot")
 	direct := signMandate(t, mandate(t).Without("delegation_chain").Without("revocation_endpoint"))
 	_, report = verifier(t, board, lead).VerifyMandate(direct, use(t))
-	wantFindings(t, report, "shape pass", "signature pass", "status pass", "revoked-at pass", "validity pass", "bounds moot", "uses pass",
+	wantFindings(t, report, "shape pass", "id pass", "signature pass", "status pass", "revoked-at pass", "validity pass", "bounds moot", "uses pass",
 		"freshness pass", "delegation-root moot", "delegation-tail moot", "delegation-continuity moot", "delegation-signatures moot",
 		"delegation-order moot", "constraints pass", "restrictions moot", "action pass", "delegated-action moot",
 		"revocation moot", "revocation-endpoint moot")

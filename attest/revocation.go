@@ -97,6 +97,9 @@ type RevocationSubject struct {
 // RevocationChecks are the checks of a revocation record in order (SPEC §9.6.4c).
 func RevocationChecks() []wire.Check[*RevocationSubject] {
 	return []wire.Check[*RevocationSubject]{
+		{Name: "id", Run: func(s *RevocationSubject) error {
+			return CheckNamed(RuleRevocation, s.Record.value, "revocation_id", "issuer_did", "supersedes")
+		}},
 		{Name: "revokes-reference", Run: (*RevocationSubject).checkReference},
 		{Name: "revocation-target", Run: (*RevocationSubject).checkTarget},
 		{Name: "signature", Run: (*RevocationSubject).checkSignature},

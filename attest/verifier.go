@@ -3,6 +3,8 @@ package attest
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/concordia-node/concordia/internal/schema"
@@ -169,6 +171,26 @@ func Shape(v wire.Value, name string, rule *wire.Rule) (wire.Reader, error) {
 		return wire.Reader{}, rule.Because(m.Pointer, m.Why)
 	}
 	return wire.Read(v, "", rule), nil
+}
+
+var errUnnamed = errors.New("nothing follows the colon")
+
+// CheckNamed checks the named members of v, each a string or an array of strings: a
+// URN or a DID has something after its last colon. The published schemas look only
+// at how one begins. What is not there, or is neither, is not looked at.
+func CheckNamed(rule *wire.Rule, v wire.Value, members ...string) error {
+	for _, name := range members {
+		m, _ := v.Get(name)
+		if strings.HasSuffix(m.Text(), ":") {
+			return rule.Because(wire.Pointer(name), errUnnamed)
+		}
+		for i, e := range m.Elems() {
+			if strings.HasSuffix(e.Text(), ":") {
+				return rule.Because(wire.Pointer(name, strconv.Itoa(i)), errUnnamed)
+			}
+		}
+	}
+	return nil
 }
 
 // Judge reads an artifact and makes the checks of its kind. If it has not the

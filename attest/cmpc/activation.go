@@ -71,6 +71,9 @@ type ActivationSubject struct {
 // A proof does not get old: what took effect stays so.
 func ActivationChecks() []wire.Check[*ActivationSubject] {
 	return []wire.Check[*ActivationSubject]{
+		{Name: "id", Run: func(s *ActivationSubject) error {
+			return attest.CheckNamed(RuleActivation, s.Proof.value, "activation_proof_id", "chain_session_id", "closure_predicate_id", "commitment_ids", "issuer_did")
+		}},
 		{Name: "signature", Run: (*ActivationSubject).checkSignature},
 		{Name: "instants", Run: func(s *ActivationSubject) error { return s.Proof.misdated }},
 		{Name: "evaluation", Run: (*ActivationSubject).checkEvaluation},

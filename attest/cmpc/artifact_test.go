@@ -44,6 +44,16 @@ var faults = []fault{
 	{"commitment", "commitment-session at /chain_session_id", "/chain_session_id", `"urn:concordia:chain-session:2"`, 0},
 	{"commitment", "commitment-session at /predicate_reference", "/predicate_reference", `"urn:concordia:predicate:2"`, 0},
 
+	{"commitment", "commitment at /commitment_id", "/commitment_id", `"urn:concordia:commitment:"`, 0},
+	{"commitment", "commitment at /mandate_proof_id", "/mandate_proof_id", `"urn:concordia:"`, 0},
+	{"activation", "activation at /activation_proof_id", "/activation_proof_id", `"urn:concordia:activation-proof:"`, 0},
+	{"activation", "activation at /commitment_ids/1", "/commitment_ids/1", `"urn:concordia:commitment:"`, 0},
+	{"unwind", "unwind at /unwind_record_id", "/unwind_record_id", `"urn:concordia:unwind:"`, 0},
+	{"predicate", "closure-predicate at /predicate_id", "/predicate_id", `"urn:concordia:predicate:"`, 0},
+	{"predicate", "closure-predicate at /authority", "/authority", `"did:"`, 0},
+	{"session", "chain-session at /chain_session_id", "/chain_session_id", `"urn:concordia:chain-session:"`, 0},
+	{"session", "chain-session at /participants/1", "/participants/1", `"did:"`, 0},
+
 	{"activation", "", "", "", 0},
 	{"activation", "", "/predicate_evaluation", `{"evidence":{"total":25}}`, 0},
 	{"activation", "activation at /commitment_ids", "/commitment_ids", `[]`, 0},

@@ -73,6 +73,9 @@ type CommitmentSubject struct {
 // CommitmentChecks are the checks of a commitment in order (SPEC §9.11.1).
 func CommitmentChecks() []wire.Check[*CommitmentSubject] {
 	return []wire.Check[*CommitmentSubject]{
+		{Name: "id", Run: func(s *CommitmentSubject) error {
+			return attest.CheckNamed(RuleCommitment, s.Commitment.value, "commitment_id", "chain_session_id", "committer_did", "predicate_reference", "mandate_proof_id")
+		}},
 		{Name: "signature", Run: (*CommitmentSubject).checkSignature},
 		{Name: "instants", Run: func(s *CommitmentSubject) error { return s.Commitment.misdated }},
 		{Name: "expiry", Run: (*CommitmentSubject).checkExpiry},

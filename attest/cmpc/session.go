@@ -108,6 +108,9 @@ type SessionSubject struct {
 // SessionChecks are the checks of a chain session in order (SPEC §9.11.4).
 func SessionChecks() []wire.Check[*SessionSubject] {
 	return []wire.Check[*SessionSubject]{
+		{Name: "id", Run: func(s *SessionSubject) error {
+			return attest.CheckNamed(RuleChainSession, s.Session.value, "chain_session_id", "participants", "closure_predicate_ref", "commitments", "unwind_record_id", "activation_proof_id")
+		}},
 		{Name: "instants", Run: func(s *SessionSubject) error { return s.Session.misdated }},
 		{Name: "lists", Run: (*SessionSubject).checkLists},
 		{Name: "live", Run: (*SessionSubject).checkLive},

@@ -76,6 +76,9 @@ type UnwindSubject struct {
 // record does not get old.
 func UnwindChecks() []wire.Check[*UnwindSubject] {
 	return []wire.Check[*UnwindSubject]{
+		{Name: "id", Run: func(s *UnwindSubject) error {
+			return attest.CheckNamed(RuleUnwind, s.Record.value, "unwind_record_id", "chain_session_id", "affected_commitment_ids", "issuer_did")
+		}},
 		{Name: "signature", Run: (*UnwindSubject).checkSignature},
 		{Name: "instants", Run: func(s *UnwindSubject) error { return s.Record.misdated }},
 		{Name: "freshness", Run: func(s *UnwindSubject) error { return s.CheckAnchor(s.Record.IssuedAt, "/issued_at") }},
