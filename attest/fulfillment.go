@@ -42,7 +42,9 @@ func readFulfillment(r wire.Reader) *Fulfillment {
 	if r.Has("disputes") {
 		for _, d := range r.Objects("disputes") {
 			d.Closed("term_id", "complainant_agent_id", "description", "resolution")
-			d.OptText("term_id")
+			if term := d.OptText("term_id"); term != "" { // a name that a party chose
+				f.freeText = append(f.freeText, textAt{term, d.Pointer() + "/term_id"})
+			}
 			d.OptText("complainant_agent_id")
 			f.readFreeText(d, "description", 1024)
 			if v, _ := d.Whole().Get("resolution"); v.Kind() != wire.Absent && v.Kind() != wire.Null {

@@ -66,18 +66,40 @@ var dealTerms = []detector{
 }
 
 // TellsTerms reports whether text tells a price, an amount or a quantity (SPEC
-// §9.6.6).
+// §9.6.6). What shows nothing counts as nothing, and as a space: neither hides a term.
 func TellsTerms(text string) bool {
-	text = strings.Map(fold, text)
+	if !strings.ContainsFunc(text, wire.IsInvisible) {
+		return tellsTerms(strings.Map(fold, text))
+	}
+	instead := func(with rune) string {
+		return strings.Map(func(r rune) rune {
+			if wire.IsInvisible(r) {
+				return with
+			}
+			return fold(r)
+		}, text)
+	}
+	return tellsTerms(instead(-1)) || tellsTerms(instead(' '))
+}
+
+func tellsTerms(text string) bool {
 	return slices.ContainsFunc(dealTerms, func(d detector) bool {
 		return slices.ContainsFunc(d.hints, func(h string) bool { return strings.Contains(text, h) }) && d.form.MatchString(text)
 	})
 }
 
 // fold makes one spelling of those that readers take for the same: capitals, the
-// long s, digits of any script, white space of any dialect.
+// long s, forms of another width, digits of any script, white space of any dialect.
 func fold(r rune) rune {
 	switch {
+	case 0xff01 <= r && r <= 0xff5e: // full-width ASCII
+		return unicode.ToLower(r - 0xff01 + '!')
+	case r == 0xfe69:
+		return '$'
+	case r == 0xffe1:
+		return '£'
+	case r == 0xffe5:
+		return '¥'
 	case isSpace(r):
 		return ' '
 	case r == '\u017f':
@@ -111,6 +133,12 @@ func (s *AttestationSubject) checkPrivacy() error {
 			if TellsTerms(text.text) {
 				return RuleDealTerms.At(text.at)
 			}
+		}
+	}
+	for i, r := range a.References {
+		extensions, _ := r.whole.Get("extensions")
+		if at, ok := findTerms(extensions, fmt.Sprintf("/references/%d/extensions", i)); ok {
+			return RuleDealTerms.At(at)
 		}
 	}
 	return nil
@@ -165,12 +193,11 @@ func findBelow(v wire.Value, isOne func(wire.Value) bool, isName func(string) bo
 
 // isIdentifier reports whether text is a URN, a DID or a hash.
 func isIdentifier(text string) bool {
-	for _, scheme := range []string{"urn:", "did:", "sha256:"} {
-		if strings.HasPrefix(text, scheme) {
-			return !hasSpace(text)
-		}
+	if strings.HasPrefix(text, "urn:") || strings.HasPrefix(text, "did:") {
+		return !hasSpace(text)
 	}
-	return false
+	_, err := wire.ParseHash(text)
+	return err == nil
 }
 
 // withoutAll returns the object v less the named members.
