@@ -43,6 +43,7 @@ var (
 	RuleCompetence          = &wire.Rule{Section: "9.6.6a", Name: "competence", Class: wire.ClassSchema, Text: "a competence proof has the members of its shape"}
 	RuleCompetenceSignature = &wire.Rule{Section: "9.6.6a", Name: "competence-signature", Class: wire.ClassSignature, Text: "the agent whose history it is signed the competence proof"}
 	RuleClaims              = &wire.Rule{Section: "9.6.6a", Name: "competence-claims", Class: wire.ClassSchema, Text: "the claims are ten figures, made at an instant"}
+	RuleClaimsConsistent    = &wire.Rule{Section: "9.6.6a", Name: "competence-figures", Class: wire.ClassBinding, Text: "no figure of the claims contradicts another: some receipts add up to them"}
 	RuleCompetenceCount     = &wire.Rule{Section: "9.6.6a", Name: "competence-count", Class: wire.ClassBinding, Text: "attestation_count is the total_negotiations of the claims, and no fewer than are revealed"}
 	RuleMembership          = &wire.Rule{Section: "9.6.6a", Name: "competence-membership", Class: wire.ClassBinding, Text: "each revealed receipt has an inclusion proof, and each inclusion proof leads to the root"}
 	RuleCompetenceRoot      = &wire.Rule{Section: "9.6.6a", Name: "competence-root", Class: wire.ClassBinding, Text: "the root of a full reveal is that of exactly the revealed ids"}
@@ -50,7 +51,7 @@ var (
 )
 
 var competenceRules = []*wire.Rule{
-	RuleCompetence, RuleCompetenceSignature, RuleClaims, RuleCompetenceCount, RuleMembership, RuleCompetenceRoot, RuleAggregate,
+	RuleCompetence, RuleCompetenceSignature, RuleClaims, RuleClaimsConsistent, RuleCompetenceCount, RuleMembership, RuleCompetenceRoot, RuleAggregate,
 }
 
 // ReadCompetenceProof checks the shape of a competence proof as far as the published
@@ -144,6 +145,7 @@ func CompetenceChecks() []wire.Check[*CompetenceSubject] {
 		{Name: "signature", Run: (*CompetenceSubject).checkSignature},
 		{Name: "version", Run: func(s *CompetenceSubject) error { return checkVersion(s.Proof.value, "concordia_competence_proof") }},
 		{Name: "figures", Run: (*CompetenceSubject).checkFigures},
+		{Name: "consistency", Run: (*CompetenceSubject).checkConsistency},
 		{Name: "freshness", Run: func(s *CompetenceSubject) error { return s.CheckAge(s.Proof.CreatedAt, "/created_at") }},
 	}
 	checks = append(checks, historyChecks[*CompetenceSubject]()...)
