@@ -67,8 +67,8 @@ func ReadCosignedReceipt(v wire.Value) (*CosignedReceipt, error) {
 // signature: the parties. The public contract of these receipts has no schema, and
 // takes the counterparty from its context.
 func ReadCosignedParties(v wire.Value, counterparty wire.AgentID) (*CosignedReceipt, error) {
-	if v.Depth() > wire.MaxDepth {
-		return nil, wire.RuleDepth.At("")
+	if err := bounded(v); err != nil {
+		return nil, err
 	}
 	r := wire.Read(v, "", RuleCosigned)
 	c := &CosignedReceipt{Counterparty: counterparty, value: v}

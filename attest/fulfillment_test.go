@@ -79,8 +79,8 @@ func TestFulfilledCredit(t *testing.T) {
 			"competence-aggregate at /revealed_attestations/1/fulfillment"},
 		{"confirmed by the holder", three(func(i int, v wire.Value) wire.Value { return confirmed(t, v, holder, fmt.Sprint("deal ", i)) }), 0,
 			"competence-aggregate at /revealed_attestations/0/fulfillment"},
-		{"confirmed by the holder under another name", three(func(i int, v wire.Value) wire.Value {
-			v = between(t, i, [2]string{holder, holder}, [2]string{string(self), holder})
+		{"confirmed by the holder under another name", three(func(i int, _ wire.Value) wire.Value {
+			v := between(t, i, [2]string{holder, holder}, [2]string{string(self), holder})
 			c := encode(t, wire.M{"agent_id": self, "confirms_fulfillment": true, "notes": fmt.Sprint("deal ", i)})
 			return edit(t, fulfilled(t, v, holder), c.With("signature", signature(t, c, holder)).Canonical(), "fulfillment", "counterparty_attestation")
 		}), 0, "competence-aggregate at /revealed_attestations/0/fulfillment"},

@@ -91,10 +91,11 @@ func (v Value) Only(names ...string) Value {
 	return objectOf(kids)
 }
 
-// WithoutNulls returns the object v less the members that are null.
+// WithoutNulls returns the object v less the members that are null, and what is no
+// object as it is.
 func (v Value) WithoutNulls() Value {
 	isNull := func(m member) bool { return m.Kind() == Null }
-	if !slices.ContainsFunc(v.kids, isNull) {
+	if v.Kind() != Object || !slices.ContainsFunc(v.kids, isNull) {
 		return v
 	}
 	return objectOf(slices.DeleteFunc(slices.Clone(v.kids), isNull))

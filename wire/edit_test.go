@@ -91,6 +91,8 @@ func TestWithoutNulls(t *testing.T) {
 		`{"a":null}`:                  `{}`,
 		`{"a":{"b":null},"c":[null]}`: `{"a":{"b":null},"c":[null]}`,
 		`{}`:                          `{}`,
+		`[null,1]`:                    `[null,1]`,
+		`null`:                        `null`,
 	} {
 		v := parse(t, text)
 		got := v.WithoutNulls()

@@ -84,9 +84,7 @@ func (r Reader) Has(name string) bool { _, ok := r.value.Get(name); return ok }
 
 // WithoutNulls returns a Reader of the object to which a null member is none.
 func (r Reader) WithoutNulls() Reader {
-	if r.value.Kind() == Object {
-		r.value = r.value.WithoutNulls()
-	}
+	r.value = r.value.WithoutNulls()
 	return r
 }
 
