@@ -39,6 +39,9 @@ func TestRevocation(t *testing.T) {
 	}{
 		{"", nil, ""},
 		{"", []string{"cascade_depth"}, `8`},
+		{"revocation at /revocation_id", []string{"revocation_id"}, `"urn:concordia:revocation:"`},
+		{"revocation at /supersedes", []string{"supersedes"}, `"urn:concordia:revocation:"`},
+		{"revocation at /issuer_did", []string{"issuer_did"}, `"did:"`},
 		{"revocation at /cascade_depth", []string{"cascade_depth"}, `9`},
 		{"revocation at /cascade_depth", []string{"cascade_depth"}, `-1`},
 		{"revocation at ", []string{"note"}, `"no other members"`},
