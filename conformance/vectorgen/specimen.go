@@ -11,6 +11,7 @@ import (
 // A specimen is a sound artifact and what can be wrong with it.
 type specimen struct {
 	kind    string // of SPEC §12.3; its strict profile judges every fault
+	form    string // tells specimens of one kind apart: a prefix of their names, "" for the first
 	record  string // record_type
 	value   wire.Value
 	sign    func(wire.Value) wire.Value // signs again what was changed; nil: nobody signs this
@@ -55,6 +56,10 @@ type vector struct {
 // profile, and if it is shared another under the contract's.
 func (s specimen) vectors() []vector {
 	var list []vector
+	prefix := s.kind + "-"
+	if s.form != "" {
+		prefix += s.form + "-"
+	}
 	for _, f := range append([]fault{{name: "sound", shared: true, why: "a sound artifact is accepted: a verifier that rejects everything proves nothing"}}, s.faults...) {
 		v := s.value
 		if f.edit != nil {
@@ -67,7 +72,7 @@ func (s specimen) vectors() []vector {
 			v = f.after(v)
 		}
 		made := vector{
-			id: s.kind + "-" + f.name, title: strings.ReplaceAll(s.kind+" "+f.name, "_", " "), record: s.record,
+			id: prefix + f.name, title: strings.ReplaceAll(prefix+f.name, "_", " "), record: s.record,
 			profile: conformance.StrictProfile(s.kind), input: v, context: override(s.context, f.context),
 			rule: f.rule, why: f.why, breaks: f.breaks, section: conformance.Positive,
 		}
