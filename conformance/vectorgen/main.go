@@ -19,6 +19,10 @@ import (
 
 // specimens are all kinds, in the order of SPEC §12.3.
 var specimens = []func() specimen{
+	attestation,
+	countersigned,
+	relative,
+	window,
 	approval,
 	revocation,
 }
