@@ -23,8 +23,15 @@ var specimens = []func() specimen{
 	countersigned,
 	relative,
 	window,
+	legacy("0.1.0"),
+	legacy("0.2.0"),
+	legacy("0.3.0"),
+	legacy("0.4.9"),
+	mediated,
+	fulfilled,
 	approval,
 	revocation,
+	fulfillment,
 }
 
 func main() {
