@@ -31,7 +31,12 @@ var specimens = []func() specimen{
 	fulfilled,
 	approval,
 	revocation,
+	cascade,
+	traversal,
 	fulfillment,
+	cosign,
+	envelope,
+	es256,
 }
 
 func main() {
