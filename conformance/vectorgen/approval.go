@@ -40,12 +40,12 @@ func approval() specimen {
 			return wire.M{"now": "2026-09-14T09:30:00Z", "offer": approvedOffer, "public_keys_b64url": wire.M{"issuer": key(approver).Public()}}
 		},
 	}
-	seal := seal{
+	signet := signet{
 		name: "signature", what: "an approval", rule: attest.RuleApprovalSignature, at: "/signature/value", signer: approver, peer: treasury,
 		preimage: func(v wire.Value) wire.Value { return v.Without("signature") },
 		other:    set("/id", `"urn:concordia:receipt:8"`), tamper: set("/scope/amount", `"48000.00 EUR"`), shared: true,
 	}
-	s.faults = slices.Concat(approvalMeaning(), seal.forgeries(), seal.keys(approver, keys), approvalShape(s.value), approvalTimes(), approvalRevoked())
+	s.faults = slices.Concat(approvalMeaning(), signet.forgeries(), signet.keys(approver, keys), approvalShape(s.value), approvalTimes(), approvalRevoked())
 	return s
 }
 
@@ -116,9 +116,9 @@ func approvalShape(sound wire.Value) []fault {
 	const many = "whoever reads it finds something else than whoever signed it meant"
 	return slices.Concat(
 		s.omitted(required...), s.mistyped(append(required, member{"/approver/role", "the role"})...),
-		s.nulled(required[3], required[8], required[11], required[16]),
-		s.recased(required[0], required[3], required[7], required[8], required[5], required[16]), s.added("/signature"),
-		s.mistimed(required[2], day("09:00:00")), s.mistimed(required[3], day("14:00:00"))[:4],
+		s.nulled(required[8], required[16]),
+		s.recased(required[0], required[7], required[8]), s.added("/signature"),
+		s.mistimed(required[2], day("09:00:00"))[:8], s.mistimed(required[3], day("14:00:00"))[:3],
 		[]fault{
 			s.other("/artifact_type", "other", `"FulfillmentAttestation"`, "the type tells the kinds apart", "an artifact of another kind is read as an approval"),
 			s.other("/id", "empty", `""`, "an approval has an id, by which it is revoked", "an approval that cannot be named cannot be withdrawn"),
@@ -146,12 +146,12 @@ func approvalTimes() []fault {
 		early = "nothing is issued later than now, but for a skew of 120 seconds"
 		stock = "approvals are stockpiled with dates to come and look fresh then"
 	)
-	expiry := bound{name: "expiry", rule: attest.RuleApprovalExpired, edge: day("09:30:00"), put: stamp("/expires_at"), shared: true,
+	expiry := limit{name: "expiry", rule: attest.RuleApprovalExpired, edge: day("09:30:00"), put: stamp("/expires_at"), shared: true,
 		why: "expires_at is the last moment at which an approval stands, without any skew", breaks: "an old approval is used after the person changed their mind"}
 	clock := expiry
 	clock.edge = day("10:00:00")
-	future := bound{name: "future", rule: attest.RuleNotYet, edge: day("09:32:00"), later: true, put: stamp("/issued_at"), why: early, breaks: stock}
-	age := bound{name: "age", rule: attest.RuleAge, edge: day("09:30:00").Add(-attest.DefaultMaxAge), put: stamp("/issued_at", set("/expires_at", `"2027-01-01T00:00:00Z"`)),
+	future := limit{name: "future", rule: attest.RuleNotYet, edge: day("09:32:00"), later: true, put: stamp("/issued_at"), why: early, breaks: stock}
+	age := limit{name: "age", rule: attest.RuleAge, edge: day("09:30:00").Add(-attest.DefaultMaxAge), put: stamp("/issued_at", set("/expires_at", `"2027-01-01T00:00:00Z"`)),
 		why: "a verifier has its own bound of 90 days, whatever the signer allows", breaks: "evidence of a state long gone is taken for the present"}
 	return slices.Concat(expiry.instants(), clock.clocks()[1:3], future.instants(), age.instants())
 }
@@ -166,11 +166,11 @@ func approvalRevoked() []fault {
 		}
 		return signedBlock(who)(v)
 	}
-	const receipt = "urn:concordia:receipt:7"
+	const unsignedReceipt = "urn:concordia:receipt:7"
 	list := []fault{
-		{name: "by-its-approver", rule: attest.RuleRevoked, context: records(by(approver, receipt)),
+		{name: "by-its-approver", rule: attest.RuleRevoked, context: records(by(approver, unsignedReceipt)),
 			why: "who made an artifact may withdraw it"},
-		{name: "by-a-trusted-revoker", rule: attest.RuleRevoked, context: records(by(treasury, receipt)),
+		{name: "by-a-trusted-revoker", rule: attest.RuleRevoked, context: records(by(treasury, unsignedReceipt)),
 			why: "whoever the verifier trusts may revoke anything"},
 		{name: "session", rule: attest.RuleRevoked, context: records(by(treasury, approvedSession)),
 			why: "an approval depends on the session that it approves"},
@@ -178,19 +178,19 @@ func approvalRevoked() []fault {
 			why: "an approval depends on the mandate that it fulfills"},
 		{name: "mandate-at-depth-one", rule: attest.RuleRevoked, context: records(by(treasury, approvedMandate, set("/cascade_depth", `1`))),
 			why: "what refers to the revoked artifact itself is one step away"},
-		{name: "at-that-moment", rule: attest.RuleRevoked, context: records(by(treasury, receipt, set("/effective_at", `"2026-09-14T09:30:00Z"`))),
+		{name: "at-that-moment", rule: attest.RuleRevoked, context: records(by(treasury, unsignedReceipt, set("/effective_at", `"2026-09-14T09:30:00Z"`))),
 			why: "a revocation is in force from effective_at on, that instant included"},
-		{name: "alone", rule: attest.RuleRevoked, context: records(by(treasury, receipt, set("/revocation_scope", `"single_artifact"`), set("/cascade_depth", `0`))),
+		{name: "alone", rule: attest.RuleRevoked, context: records(by(treasury, unsignedReceipt, set("/revocation_scope", `"single_artifact"`), set("/cascade_depth", `0`))),
 			why: "a revocation without dependents still revokes the artifact itself"},
-		{name: "among-others", rule: attest.RuleRevoked, context: records(by(treasury, "urn:concordia:mandate:1"), parse(`7`), by(treasury, receipt)),
+		{name: "among-others", rule: attest.RuleRevoked, context: records(by(treasury, "urn:concordia:mandate:1"), parse(`7`), by(treasury, unsignedReceipt)),
 			why: "one record that counts is enough, wherever it is in the list"},
-		{name: "by-a-stranger", context: records(by("did:web:mallory.example", receipt)),
+		{name: "by-a-stranger", context: records(by("did:web:mallory.example", unsignedReceipt)),
 			why: "a record of somebody whose key is not known does not count: else anybody revokes anything"},
-		{name: "forged", context: records(signedBlock("did:web:mallory.example")(by(approver, receipt))),
+		{name: "forged", context: records(signedBlock("did:web:mallory.example")(by(approver, unsignedReceipt))),
 			why: "a record that its issuer did not sign does not count: else anybody revokes anything"},
 		{name: "of-something-else", context: records(by(treasury, "urn:concordia:receipt:8")),
 			why: "a revocation is of one artifact"},
-		{name: "not-yet", context: records(by(treasury, receipt, set("/effective_at", `"2026-09-14T09:30:01Z"`))),
+		{name: "not-yet", context: records(by(treasury, unsignedReceipt, set("/effective_at", `"2026-09-14T09:30:01Z"`))),
 			why: "nothing is revoked before effective_at"},
 		{name: "mandate-alone", context: records(by(treasury, approvedMandate, set("/revocation_scope", `"single_artifact"`))),
 			why: "a record that does not cascade leaves dependents alone"},

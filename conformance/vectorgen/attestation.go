@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	orchard = "did:web:orchard.example"
-	cidery  = "did:web:cidery.example"
-	ombud   = "did:web:ombud.example"
-	notary  = "did:web:notary.example"
+	orchard  = "did:web:orchard.example"
+	cidery   = "did:web:cidery.example"
+	ombud    = "did:web:ombud.example"
+	onlooker = "did:web:notary.example"
 )
 
-// receipt is an attestation that nobody has signed.
-func receipt() wire.Value {
+// unsignedReceipt is an attestation that nobody has signed.
+func unsignedReceipt() wire.Value {
 	transcript := wire.HashOf("the messages of ses_42")
 	return value(wire.M{
 		"concordia_attestation": "0.5.0", "attestation_id": "att_42", "session_id": "ses_42", "timestamp": "2026-09-14T09:00:00Z",
@@ -52,8 +52,8 @@ func signRecords(v wire.Value) wire.Value {
 	return v.With("parties", value(append([]wire.Value{}, list...)))
 }
 
-// signReceipt has each party sign its own record and the whole.
-func signReceipt(v wire.Value) wire.Value {
+// signAttestation has each party sign its own record and the whole.
+func signAttestation(v wire.Value) wire.Value {
 	v = signRecords(v)
 	preimage := attest.Countersigned(v)
 	signatures := wire.M{}
@@ -68,7 +68,7 @@ func signReceipt(v wire.Value) wire.Value {
 
 // attestationContexts are those of the strict profile and of the contract's.
 func attestationContexts() (strict wire.M, contract func(wire.Value) wire.M) {
-	keys := publicKeys(orchard, cidery, ombud, notary)
+	keys := publicKeys(orchard, cidery, ombud, onlooker)
 	return wire.M{"now": "2026-09-14T09:30:00Z", "public_keys": keys}, func(wire.Value) wire.M {
 		return wire.M{"public_keys_b64url": keys, "forbid_raw_deal_terms": true}
 	}
@@ -79,7 +79,7 @@ func attestationContexts() (strict wire.M, contract func(wire.Value) wire.M) {
 func attestation() specimen {
 	context, contractContext := attestationContexts()
 	s := specimen{
-		kind: "attestation", record: "attestation", sign: signReceipt, value: signReceipt(receipt()), context: context,
+		kind: "attestation", record: "attestation", sign: signAttestation, value: signAttestation(unsignedReceipt()), context: context,
 		contract: "attestation-v1", contractContext: contractContext,
 	}
 	initiator := record("initiator", 0, orchard, cidery)
@@ -91,9 +91,9 @@ func attestation() specimen {
 }
 
 // record is the seal of one party's record.
-func record(name string, i int, signer, peer string) seal {
+func record(name string, i int, signer, peer string) signet {
 	at := "/parties/" + string(rune('0'+i))
-	return seal{
+	return signet{
 		name: name + "-record", what: "a record of conduct", rule: attest.RulePartyRecord, at: at + "/signature", signer: signer, peer: peer,
 		preimage: func(v wire.Value) wire.Value {
 			p, _ := v.At(tokens(at)...)
@@ -144,19 +144,19 @@ func attestationParties(sound wire.Value) []fault {
 		{name: "behavior-empty", shared: true, edit: set("/parties/0/behavior", `{}`), why: "every figure of conduct may be left out"},
 	}
 	for _, role := range []string{"initiator", "responder", "mediator", "witness"} {
-		list = append(list, fault{name: "role-" + role, shared: true, edit: set("/parties/1/role", `"`+role+`"`), why: "this is one of the four roles; whether the transcript has it so is not told here"})
+		list = append(list, fault{name: "role-" + role, edit: set("/parties/1/role", `"`+role+`"`), why: "this is one of the four roles; whether the transcript has it so is not told here"})
 	}
 	return list
 }
 
-// countersigned is an attestation looked at for the signatures over the whole.
-func countersigned() specimen {
+// wholeReceipt is an attestation looked at for the signatures over the whole.
+func wholeReceipt() specimen {
 	context, _ := attestationContexts()
 	s := specimen{
-		kind: "attestation", form: "whole", record: "attestation", sign: signReceipt, value: signReceipt(receipt()), context: context,
+		kind: "attestation", form: "whole", record: "attestation", sign: signAttestation, value: signAttestation(unsignedReceipt()), context: context,
 		contract: "attestation-countersign-v1",
 		contractContext: func(wire.Value) wire.M {
-			return wire.M{"public_keys_b64url": publicKeys(orchard, cidery, ombud, notary), "countersigners": []string{orchard, cidery}}
+			return wire.M{"public_keys_b64url": publicKeys(orchard, cidery, ombud, onlooker), "countersigners": []string{orchard, cidery}}
 		},
 	}
 	initiator := whole("initiator", orchard, cidery)
@@ -165,11 +165,51 @@ func countersigned() specimen {
 }
 
 // whole is the seal of one party's countersignature.
-func whole(name, signer, peer string) seal {
-	return seal{
+func whole(name, signer, peer string) signet {
+	return signet{
 		name: name, what: "an attestation", rule: attest.RuleOutcome, at: "/countersignatures/" + signer, signer: signer, peer: peer,
 		preimage: attest.Countersigned, other: set("/session_id", `"ses_43"`), tamper: set("/outcome/status", `"rejected"`), shared: true, class: wire.ClassSignature,
 	}
+}
+
+// changes are attestations of which somebody changed one member after all had signed.
+func changes(sound wire.Value) []fault {
+	var list []fault
+	version, _ := sound.Get("concordia_attestation")
+	mediated, _ := sound.At("meta", "mediator_invoked")
+	for _, c := range []struct{ name, at, json, breaks string }{
+		{"session", "/session_id", `"ses_43"`, "the receipt of one session is shown as that of another"},
+		{"id", "/attestation_id", `"att_43"`, "one deal is counted as often as it is renamed"},
+		{"timestamp", "/timestamp", `"2026-09-14T09:10:00Z"`, "an old receipt is made young"},
+		{"status", "/outcome/status", `"withdrawn"`, "a deal is told to have ended otherwise"},
+		{"rounds", "/outcome/rounds", `1`, "the figures of a deal are made better"},
+		{"duration", "/outcome/duration_seconds", `60`, "the figures of a deal are made better"},
+		{"terms-count", "/outcome/terms_count", `30`, "a small deal is told as a large one"},
+		{"mechanism", "/outcome/resolution_mechanism", `"none"`, "a deal is told to have come about otherwise"},
+		{"category", "/meta/category", `"art.paintings"`, "experience in one trade is shown as that in another"},
+		{"value-range", "/meta/value_range", `"1000000+_EUR"`, "a small deal is told as a large one"},
+		{"mediator", "/meta/mediator_invoked", value(!mediated.Bool()).Canonical(), "a deal is told to have needed help"},
+		{"extensions", "/meta/extensions_used", `["bonds"]`, "a deal is told to have used what it did not"},
+		{"transcript", "/transcript_hash", `"` + wire.HashOf("other messages").String() + `"`, "a receipt is tied to messages that nobody sent"},
+		{"chain-head", "/chain_head", `"` + wire.HashOf("another message").String() + `"`, "a receipt is tied to messages that nobody sent"},
+		{"message-count", "/message_count", `8`, "messages are cut off the end of a transcript"},
+		{"summary", "/summary", `"Outcome: AGREED"`, "people read something else than programs"},
+		{"references", "/references/0/id", `"urn:concordia:mandate:43"`, "a deal is told to have been made under another mandate"},
+		{"relationship", "/references/0/relationship", `"supersedes"`, "a receipt is told to replace another"},
+		{"until", "/validity_temporal/until", `"2026-12-10T09:00:00Z"`, "a receipt lives longer than its signers allowed"},
+		{"start", "/validity_temporal/start", `"2026-09-14T08:59:00Z"`, "a receipt holds earlier than its signers allowed"},
+		{"end", "/validity_temporal/end", `"2026-09-14T12:30:00Z"`, "a receipt lives longer than its signers allowed"},
+		{"validity-duration", "/validity_temporal/duration_seconds", `3599`, "a receipt holds otherwise than its signers allowed"},
+		{"from", "/validity_temporal/from", `"2026-09-14T08:59:59Z"`, "a receipt holds earlier than its signers allowed"},
+		{"version", "/concordia_attestation", `"` + version.Text()[:4] + `7"`, "a receipt is read by rules that its signers did not know"},
+	} {
+		if _, ok := sound.At(tokens(c.at)...); !ok {
+			continue
+		}
+		list = append(list, fault{name: "changed-" + c.name, rule: attest.RuleOutcome, shared: true, class: wire.ClassSignature, after: set(c.at, c.json),
+			why: "all that was issued is countersigned, this too", breaks: c.breaks})
+	}
+	return list
 }
 
 // transplants are attestations that somebody made of another one.
@@ -188,32 +228,7 @@ func transplants(sound wire.Value) []fault {
 			return all(drop("/countersignatures/"+cidery), set("/countersignatures/did:web:Cidery.example", text.Canonical()))(v)
 		}, why: "a signature is looked up by the exact id of its party", breaks: "ids that differ in case are one agent to one reader and two to another"},
 	}
-	for _, c := range []struct{ name, at, json, breaks string }{
-		{"session", "/session_id", `"ses_43"`, "the receipt of one session is shown as that of another"},
-		{"id", "/attestation_id", `"att_43"`, "one deal is counted as often as it is renamed"},
-		{"timestamp", "/timestamp", `"2026-09-14T09:10:00Z"`, "an old receipt is made young"},
-		{"status", "/outcome/status", `"withdrawn"`, "a deal is told to have ended otherwise"},
-		{"rounds", "/outcome/rounds", `1`, "the figures of a deal are made better"},
-		{"duration", "/outcome/duration_seconds", `60`, "the figures of a deal are made better"},
-		{"terms-count", "/outcome/terms_count", `30`, "a small deal is told as a large one"},
-		{"mechanism", "/outcome/resolution_mechanism", `"none"`, "a deal is told to have come about otherwise"},
-		{"category", "/meta/category", `"art.paintings"`, "experience in one trade is shown as that in another"},
-		{"value-range", "/meta/value_range", `"1000000+_EUR"`, "a small deal is told as a large one"},
-		{"mediator", "/meta/mediator_invoked", `true`, "a deal is told to have needed help"},
-		{"extensions", "/meta/extensions_used", `["bonds"]`, "a deal is told to have used what it did not"},
-		{"transcript", "/transcript_hash", `"` + wire.HashOf("other messages").String() + `"`, "a receipt is tied to messages that nobody sent"},
-		{"chain-head", "/chain_head", `"` + wire.HashOf("another message").String() + `"`, "a receipt is tied to messages that nobody sent"},
-		{"message-count", "/message_count", `8`, "messages are cut off the end of a transcript"},
-		{"summary", "/summary", `"Outcome: AGREED"`, "people read something else than programs"},
-		{"references", "/references/0/id", `"urn:concordia:mandate:43"`, "a deal is told to have been made under another mandate"},
-		{"relationship", "/references/0/relationship", `"supersedes"`, "a receipt is told to replace another"},
-		{"until", "/validity_temporal/until", `"2026-12-10T09:00:00Z"`, "a receipt lives longer than its signers allowed"},
-		{"from", "/validity_temporal/from", `"2026-09-13T09:00:00Z"`, "a receipt holds earlier than its signers allowed"},
-		{"version", "/concordia_attestation", `"0.6.0"`, "a receipt is read by rules that its signers did not know"},
-	} {
-		list = append(list, fault{name: "changed-" + c.name, rule: attest.RuleOutcome, shared: true, class: wire.ClassSignature, after: set(c.at, c.json),
-			why: "all that was issued is countersigned, this too", breaks: c.breaks})
-	}
+	list = append(list, changes(sound)...)
 	for _, at := range []string{"/summary", "/references"} {
 		f := fault{name: "removed" + slugDashed(at), rule: attest.RuleOutcome, shared: true, class: wire.ClassSignature, after: drop(at),
 			why: "what was issued is countersigned, and is not left out afterwards", breaks: "a receipt is shown without what speaks against its holder"}
@@ -240,7 +255,7 @@ func transplants(sound wire.Value) []fault {
 	return list
 }
 
-func slugDashed(at string) string { return "-" + strings.ReplaceAll(slug(at), "_", "-") }
+func slugDashed(at string) string { return "-" + strings.ReplaceAll(wordOf(at), "_", "-") }
 
 // witnesses sign the whole without being parties. Nothing depends on them.
 func witnesses() []fault {
@@ -250,8 +265,8 @@ func witnesses() []fault {
 		}
 	}
 	return []fault{
-		{name: "witnessed", shared: true, after: by(notary, notary), why: "a countersignature of somebody who is no party may be there"},
-		{name: "witness-forged", shared: true, after: by(notary, "did:web:mallory.example"), why: "what is no party's decides nothing, not even forged: else anybody spoils a receipt by adding to it"},
+		{name: "witnessed", shared: true, after: by(onlooker, onlooker), why: "a countersignature of somebody who is no party may be there"},
+		{name: "witness-forged", shared: true, after: by(onlooker, "did:web:mallory.example"), why: "what is no party's decides nothing, not even forged: else anybody spoils a receipt by adding to it"},
 		{name: "witness-unknown", shared: true, after: by("did:web:nobody.example", "did:web:nobody.example"), why: "a witness whose key is not known decides nothing"},
 		{name: "fulfillment-absent", shared: true, edit: drop("/fulfillment"), why: "an attestation without the member fulfillment is signed as it is"},
 	}

@@ -10,7 +10,7 @@ import (
 
 // legacyReceipt is an attestation of an old version, which lacks what came later.
 func legacyReceipt(version string) wire.Value {
-	v := receipt().With("concordia_attestation", wire.Text(version)).Without("validity_temporal")
+	v := unsignedReceipt().With("concordia_attestation", wire.Text(version)).Without("validity_temporal")
 	if version < "0.3" {
 		v = v.Without("chain_head").Without("message_count")
 	}
@@ -22,7 +22,7 @@ func legacyReceipt(version string) wire.Value {
 func legacy(version string) func() specimen {
 	return func() specimen {
 		context, contractContext := attestationContexts()
-		sign := signReceipt
+		sign := signAttestation
 		if version < "0.2" {
 			sign = signRecords
 		}
@@ -31,16 +31,24 @@ func legacy(version string) func() specimen {
 			context: context, contract: "attestation-v1", contractContext: contractContext,
 		}
 		s.faults = slices.Concat(legacyFaults(version), record("initiator", 0, orchard, cidery).main())
+		s.faults = append(s.faults, legacyTimes()...)
 		if version >= "0.2" {
-			s.faults = append(s.faults, whole("initiator", orchard, cidery).main()...)
+			s.faults = append(s.faults, slices.Concat(whole("initiator", orchard, cidery).main(), changes(s.value))...)
 			for i := range s.faults {
-				if strings.HasPrefix(s.faults[i].name, "initiator-") && !strings.HasPrefix(s.faults[i].name, "initiator-record") {
+				if s.faults[i].rule == attest.RuleOutcome {
 					s.faults[i].shared = false // the contract has another profile for this
 				}
 			}
 		}
 		return s
 	}
+}
+
+func legacyTimes() []fault {
+	future := limit{name: "future", rule: attest.RuleNotYet, edge: day("09:32:00"), later: true, put: stamp("/timestamp"), why: futureWhy, breaks: futureBreaks}
+	age := limit{name: "age", rule: attest.RuleAge, edge: day("09:30:00").Add(-attest.DefaultMaxAge), put: stamp("/timestamp"),
+		why: "an old version gets old like a new one", breaks: "an old receipt without an end is good forever"}
+	return slices.Concat(future.instants()[3:], age.instants()[3:])
 }
 
 func legacyFaults(version string) []fault {
@@ -54,9 +62,6 @@ func legacyFaults(version string) []fault {
 		{name: "with-a-validity-over", rule: attest.RuleExpired, edit: valid("2026-09-14T09:30:00Z"), why: "what an old version need not have and has is checked all the same", breaks: young},
 		{name: "with-a-validity-too-long", rule: attest.RuleLifetime, edit: valid("2027-09-14T09:30:00Z"), why: "what an old version need not have and has is checked all the same", breaks: young},
 		{name: "with-a-validity-of-no-mode", rule: attest.RuleValidity, shared: true, edit: set("/validity_temporal", `{"mode":"forever"}`), why: "what an old version need not have and has is checked all the same", breaks: young},
-		{name: "too-old", rule: attest.RuleAge, edit: set("/timestamp", `"2026-06-16T09:29:59Z"`), why: "an old version gets old like a new one", breaks: "an old receipt without an end is good forever"},
-		{name: "age-edge", edit: set("/timestamp", `"2026-06-16T09:30:00Z"`), why: "90 days are the last age that is accepted"},
-		{name: "from-the-future", rule: attest.RuleNotYet, edit: set("/timestamp", `"2026-09-14T09:32:01Z"`), why: futureWhy, breaks: futureBreaks},
 		{name: "member-of-no-version", rule: attest.RuleShape, shared: true, edit: set("/score", `5`), why: "old versions are closed, too", breaks: "text that nobody looks at travels inside what was verified"},
 		{name: "tells-a-price", rule: attest.RuleDealTerms, shared: true, edit: set("/summary", `"4800 EUR"`), why: toldWhy, breaks: toldBreaks},
 		{name: "claims-to-be-new", rule: attest.RuleValidity, shared: true, edit: set("/concordia_attestation", `"0.5.0"`), why: "from version 0.5.0 an attestation says how long it holds", breaks: "evidence without an end is good forever"},
@@ -69,16 +74,15 @@ func legacyFaults(version string) []fault {
 			fault{name: "outcome-required", context: require, why: "this version binds the outcome"})
 	} else {
 		list = append(list,
-			fault{name: "outcome-required", rule: attest.RuleOutcome, context: require, why: "this version binds no outcome: whoever credits the outcome gets no credit from it", breaks: "an outcome that one side alone wrote counts like one that both signed"},
 			fault{name: "with-no-countersignatures", shared: true, after: set("/countersignatures", `{}`), why: "an empty list is none that an old version must not have"},
 			fault{name: "with-a-forged-countersignature", rule: attest.RuleOutcome, after: set("/countersignatures", `{"`+orchard+`":"AAAA"}`), why: "what an old version need not have and has is checked all the same", breaks: young},
 			fault{name: "with-one-countersignature", rule: attest.RuleOutcome, after: func(v wire.Value) wire.Value {
-				one, _ := signReceipt(v).At("countersignatures", orchard)
+				one, _ := signAttestation(v).At("countersignatures", orchard)
 				return v.With("countersignatures", value(wire.M{orchard: one}))
 			}, why: "countersignatures are of all parties or of none", breaks: young},
 			// The most tempting fault of all: a new attestation is rewritten as an old one.
 			fault{name: "made-of-a-new-one", rule: attest.RuleOutcome, after: func(wire.Value) wire.Value {
-				return all(set("/concordia_attestation", `"0.1.0"`), set("/outcome/status", `"rejected"`))(signReceipt(receipt()))
+				return all(set("/concordia_attestation", `"0.1.0"`), set("/outcome/status", `"rejected"`))(signAttestation(unsignedReceipt()))
 			}, why: "an attestation does not become old by saying so", breaks: young})
 	}
 	if version >= "0.3" {
@@ -97,32 +101,32 @@ func legacyFaults(version string) []fault {
 func mediated() specimen {
 	context, _ := attestationContexts()
 	v := all(
-		set("/parties/-", `{"agent_id":"`+ombud+`","role":"mediator","behavior":{}}`), set("/parties/-", `{"agent_id":"`+notary+`","role":"witness","behavior":{}}`),
+		set("/parties/-", `{"agent_id":"`+ombud+`","role":"mediator","behavior":{}}`), set("/parties/-", `{"agent_id":"`+onlooker+`","role":"witness","behavior":{}}`),
 		set("/meta/mediator_invoked", `true`), set("/outcome/resolution_mechanism", `"split"`),
-	)(receipt())
+	)(unsignedReceipt())
 	s := specimen{
-		kind: "attestation", form: "mediated", record: "attestation", sign: signReceipt, value: signReceipt(v), context: context,
+		kind: "attestation", form: "mediated", record: "attestation", sign: signAttestation, value: signAttestation(v), context: context,
 		contract: "attestation-countersign-v1",
 		contractContext: func(wire.Value) wire.M {
-			return wire.M{"public_keys_b64url": publicKeys(orchard, cidery, ombud, notary), "countersigners": []string{orchard, cidery, ombud, notary}}
+			return wire.M{"public_keys_b64url": publicKeys(orchard, cidery, ombud, onlooker), "countersigners": []string{orchard, cidery, ombud, onlooker}}
 		},
 	}
 	for _, p := range []struct {
 		name, id string
-	}{{"initiator", orchard}, {"responder", cidery}, {"mediator", ombud}, {"witness", notary}} {
+	}{{"initiator", orchard}, {"responder", cidery}, {"mediator", ombud}, {"witness", onlooker}} {
 		s.faults = append(s.faults,
 			fault{name: p.name + "-absent", rule: attest.RuleOutcome, shared: true, class: wire.ClassSignature, after: drop("/countersignatures/" + p.id),
 				why: "every listed party signs the whole, whatever its role", breaks: "an agent is listed as part of a deal that it has never seen"},
 			fault{name: p.name + "-without-record-signature", rule: attest.RulePartyRecord, shared: true, class: wire.ClassSchema, after: func(v wire.Value) wire.Value {
-				i := slices.Index([]string{orchard, cidery, ombud, notary}, p.id)
+				i := slices.Index([]string{orchard, cidery, ombud, onlooker}, p.id)
 				return drop("/parties/" + string(rune('0'+i)) + "/signature")(v)
 			}, why: "every listed party signs its own record, whatever its role", breaks: "an agent is listed as part of a deal that it has never seen"})
 	}
-	for _, f := range slices.Concat(record("mediator", 2, ombud, notary).main(), record("witness", 3, notary, ombud).main()) {
+	for _, f := range slices.Concat(record("mediator", 2, ombud, onlooker).main(), record("witness", 3, onlooker, ombud).main()) {
 		f.shared = false // this profile of the contract does not look at records
 		s.faults = append(s.faults, f)
 	}
-	s.faults = append(s.faults, slices.Concat(whole("mediator", ombud, orchard).main(), whole("witness", notary, orchard).main())...)
+	s.faults = append(s.faults, slices.Concat(whole("mediator", ombud, orchard).main(), whole("witness", onlooker, orchard).main(), changes(s.value))...)
 	return s
 }
 
@@ -133,14 +137,14 @@ func signFulfilled(v wire.Value) wire.Value {
 		c = c.With("signature", signature(c.Without("signature"), id.Text()))
 		v = set("/fulfillment/counterparty_attestation", c.Canonical())(v)
 	}
-	return signReceipt(v)
+	return signAttestation(v)
 }
 
-// fulfilled is an attestation whose fulfillment the counterparty confirms.
-func fulfilled() specimen {
+// fulfilledReceipt is an attestation whose fulfillment the counterparty confirms.
+func fulfilledReceipt() specimen {
 	context, contractContext := attestationContexts()
 	context["require"] = []string{"outcome_bound", "fulfillment_bound"}
-	v := receipt().With("fulfillment", parse(`{"status":"fulfilled","settled_at":"2026-09-14T09:10:00Z","fulfilled_at":"2026-09-14T09:20:00Z",
+	v := unsignedReceipt().With("fulfillment", parse(`{"status":"fulfilled","settled_at":"2026-09-14T09:10:00Z","fulfilled_at":"2026-09-14T09:20:00Z",
 		"settlement_protocol":"escrow","delivery_confirmed":true,
 		"disputes":[{"term_id":"delivery","complainant_agent_id":"`+cidery+`","description":"a day late","resolution":"resolved_compromise"}],
 		"counterparty_attestation":{"agent_id":"`+cidery+`","confirms_fulfillment":true,"notes":"as agreed","signature":""}}`))
@@ -148,7 +152,7 @@ func fulfilled() specimen {
 		kind: "attestation", form: "fulfilled", record: "attestation", sign: signFulfilled, value: signFulfilled(v), context: context,
 		contract: "attestation-v1", contractContext: contractContext,
 	}
-	confirmation := seal{
+	confirmation := signet{
 		name: "confirmation", what: "a confirmation", rule: attest.RuleFulfillment, at: "/fulfillment/counterparty_attestation/signature", signer: cidery, peer: orchard,
 		preimage: func(v wire.Value) wire.Value {
 			c, _ := v.At("fulfillment", "counterparty_attestation")
@@ -158,6 +162,10 @@ func fulfilled() specimen {
 	}
 	s.faults = slices.Concat(confirmation.forgeries(), fulfillmentMeaning(), inlineShape(s.value),
 		few("notes", "/fulfillment/counterparty_attestation/notes", true), few("dispute", "/fulfillment/disputes/0/description", true))
+	for _, f := range slices.Concat(changes(s.value), confirmationChanges()) {
+		f.shared = false // the contract has another profile for this, or none
+		s.faults = append(s.faults, f)
+	}
 	return s
 }
 
@@ -169,7 +177,7 @@ func fulfillmentMeaning() []fault {
 	plain := wire.M{"require": nil}
 	list := []fault{
 		{name: "unconfirmed", rule: attest.RuleFulfillment, edit: drop("/fulfillment/counterparty_attestation"), why: "a fulfillment counts when somebody confirms it", breaks: loss},
-		{name: "confirmed-by-a-stranger", rule: attest.RuleFulfillment, edit: confirm("agent_id", `"`+notary+`"`), why: "who confirms is a party of the deal", breaks: loss},
+		{name: "confirmed-by-a-stranger", rule: attest.RuleFulfillment, edit: confirm("agent_id", `"`+onlooker+`"`), why: "who confirms is a party of the deal", breaks: loss},
 		{name: "denied", rule: attest.RuleFulfillment, edit: confirm("confirms_fulfillment", `false`), why: "a denial does not confirm", breaks: "a signed complaint is counted as praise"},
 		{name: "denied-with-mediation", rule: attest.RuleFulfillment, edit: all(set("/fulfillment/status", `"fulfilled_with_mediation"`), confirm("confirms_fulfillment", `false`)), why: "a denial does not confirm", breaks: "a signed complaint is counted as praise"},
 		{name: "nothing-to-confirm", rule: attest.RuleFulfillment, edit: set("/fulfillment", `null`), why: "who credits the fulfillment asks for one", breaks: loss},
@@ -180,23 +188,56 @@ func fulfillmentMeaning() []fault {
 		{name: "forged-not-asked-for", shared: true, context: plain, after: confirm("notes", `"never said"`), why: "without the demand a confirmation that does not verify spoils nothing: it credits nobody"},
 		{name: "added-afterwards", after: func(wire.Value) wire.Value {
 			// A receipt that was signed before there was a fulfillment.
-			signed := signReceipt(receipt())
+			signed := signAttestation(unsignedReceipt())
 			c := parse(`{"agent_id":"` + cidery + `","confirms_fulfillment":true}`)
 			return signed.With("fulfillment", parse(`{"status":"fulfilled","settled_at":"2026-09-14T09:10:00Z"}`).
 				With("counterparty_attestation", c.With("signature", signature(c, cidery))))
 		}, why: "a fulfillment comes after the countersignatures, which have null in its place"},
 	}
 	for _, status := range []string{"fulfilled", "partial", "unfulfilled", "disputed", "pending", "fulfilled_with_mediation"} {
-		list = append(list, fault{name: "status-" + strings.ReplaceAll(status, "_", "-"), shared: true, edit: set("/fulfillment/status", `"`+status+`"`), why: "a fulfillment has one of six statuses, and this is one"})
+		list = append(list, fault{name: "status-" + strings.ReplaceAll(status, "_", "-"), edit: set("/fulfillment/status", `"`+status+`"`), why: "a fulfillment has one of six statuses, and this is one"})
 	}
 	for _, protocol := range []string{"acp", "ap2", "x402", "stripe", "lightning", "escrow", "custom"} {
-		list = append(list, fault{name: "settled-by-" + protocol, shared: true, edit: set("/fulfillment/settlement_protocol", `"`+protocol+`"`), why: "a deal is settled in one of seven ways, and this is one"})
+		list = append(list, fault{name: "settled-by-" + protocol, edit: set("/fulfillment/settlement_protocol", `"`+protocol+`"`), why: "a deal is settled in one of seven ways, and this is one"})
+	}
+	return list
+}
+
+// confirmationChanges are members of a confirmation that somebody changed, or moved
+// to another place, after it was signed.
+func confirmationChanges() []fault {
+	const at = "/fulfillment/counterparty_attestation"
+	var list []fault
+	for _, c := range []struct {
+		name string
+		edit func(wire.Value) wire.Value
+		why  string
+	}{
+		{"agent", set(at+"/agent_id", `"`+orchard+`"`), "the confirmation names who confirms, and is signed with that"},
+		{"answer", all(set("/fulfillment/status", `"disputed"`), set(at+"/confirms_fulfillment", `false`)), "yes and no are signed"},
+		{"notes-away", drop(at + "/notes"), "what is said besides is signed"},
+		{"signed-as-a-record", func(v wire.Value) wire.Value {
+			text, _ := v.At("parties", "1", "signature")
+			return set(at+"/signature", text.Canonical())(v)
+		}, "a party's signature of its own record is none of a confirmation"},
+		{"signed-as-a-whole", func(v wire.Value) wire.Value {
+			text, _ := v.At("countersignatures", cidery)
+			return set(at+"/signature", text.Canonical())(v)
+		}, "a party's countersignature, which it makes before anything is fulfilled, is none of a confirmation"},
+		{"signed-with-the-block", func(v wire.Value) wire.Value {
+			block, _ := v.Get("fulfillment")
+			return set(at+"/signature", signature(block.StripSignatures(), cidery).Canonical())(v)
+		}, "the confirmation alone is signed, not what stands around it"},
+	} {
+		list = append(list, fault{name: "confirmation-changed-" + c.name, rule: attest.RuleFulfillment, after: c.edit, why: c.why, breaks: "a deal counts as kept on the word of whoever was to keep it"})
 	}
 	return list
 }
 
 func inlineShape(sound wire.Value) []fault {
-	s := shape{rule: attest.RuleShape, sound: sound, shared: true}
+	s := shape{rule: attest.RuleShape, sound: sound}
+	theirs := s
+	theirs.shared = true
 	required := []member{{"/fulfillment/status", "what became of the deal"}, {"/fulfillment/settled_at", "when it was settled"}}
 	signed := []member{{"/fulfillment/counterparty_attestation/agent_id", "who confirms"},
 		{"/fulfillment/counterparty_attestation/confirms_fulfillment", "whether it was kept"}, {"/fulfillment/counterparty_attestation/signature", "that anybody confirms"}}
@@ -205,9 +246,9 @@ func inlineShape(sound wire.Value) []fault {
 		{"/fulfillment/disputes/0/description", "what was wrong"}, {"/fulfillment/disputes/0/resolution", "how it ended"}, {"/fulfillment/counterparty_attestation/notes", "what is said besides"}}
 	const unread = "a reader that knows no such value makes up its own meaning"
 	list := slices.Concat(
-		s.omitted(append(required, signed...)...), s.mistyped(slices.Concat(required, signed, optional)...), s.mistyped(member{"/fulfillment/counterparty_attestation", "who confirms"}),
-		s.nulled(required[0], required[1], signed[1], optional[1], optional[3]), s.recased(required[0], signed[1]),
-		s.added("/fulfillment", "/fulfillment/disputes/0", "/fulfillment/counterparty_attestation"), s.mistimed(required[1], day("09:10:00"))[:6],
+		theirs.omitted(append(required, signed...)...), s.mistyped(slices.Concat(required, signed, optional)...), s.mistyped(member{"/fulfillment/counterparty_attestation", "who confirms"}),
+		s.nulled(required[0], optional[1]), s.recased(required[0], signed[1]),
+		theirs.added("/fulfillment", "/fulfillment/disputes/0", "/fulfillment/counterparty_attestation"), s.mistimed(required[1], day("09:10:00"))[:3],
 		[]fault{
 			s.other("/fulfillment/status", "other", `"fulfilled_clean"`, "the statuses of a fulfillment inside an attestation are its own", unread),
 			s.other("/fulfillment/settlement_protocol", "other", `"cash"`, "a deal is settled in one of seven ways", unread),

@@ -41,8 +41,8 @@ const (
 // told are the tellings in the text at a pointer.
 func told(prefix, at string, shared bool) []fault {
 	var list []fault
-	for _, t := range tellings {
-		f := fault{name: prefix + "-tells-" + t.name, rule: attest.RuleDealTerms, shared: shared && !t.apart, edit: set(at, wire.Text(t.text).Canonical()), why: toldWhy, breaks: toldBreaks}
+	for i, t := range tellings {
+		f := fault{name: prefix + "-tells-" + t.name, rule: attest.RuleDealTerms, shared: shared && i%4 == 0 && !t.apart, edit: set(at, wire.Text(t.text).Canonical()), why: toldWhy, breaks: toldBreaks}
 		if t.fine {
 			f.name, f.rule, f.breaks = prefix+"-does-not-tell-"+t.name, nil, ""
 			f.why = "what merely looks like a term is not one: a verifier that refuses it refuses honest receipts"

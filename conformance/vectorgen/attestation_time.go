@@ -34,20 +34,20 @@ func absoluteTimes(sound wire.Value) []fault {
 	s := shape{rule: attest.RuleValidity, sound: sound, shared: true}
 	from, until := member{"/validity_temporal/from", "since when it holds"}, member{"/validity_temporal/until", "until when it holds"}
 	mode := member{"/validity_temporal/mode", "how its validity is told"}
-	lapse := bound{name: "until", rule: attest.RuleExpired, edge: day("09:30:00"), out: true, put: spans("from", "until"), why: expiredWhy, breaks: expiredLoss}
+	lapse := limit{name: "until", rule: attest.RuleExpired, edge: day("09:30:00"), out: true, put: spans("from", "until"), why: expiredWhy, breaks: expiredLoss}
 	clock := lapse
 	clock.edge = must(time.Parse(time.RFC3339, "2026-12-01T09:00:00Z"))
 	days := day("09:00:00").Add(attest.DefaultMaxLifetime)
 	list := slices.Concat(
-		bound{name: "timestamp-future", rule: attest.RuleNotYet, edge: day("09:32:00"), later: true, put: stamp("/timestamp"), why: futureWhy, breaks: futureBreaks}.instants(),
-		bound{name: "timestamp-age", rule: attest.RuleAge, edge: day("09:30:00").Add(-attest.DefaultMaxAge), put: stamp("/timestamp"),
+		limit{name: "timestamp-future", rule: attest.RuleNotYet, edge: day("09:32:00"), later: true, put: stamp("/timestamp"), why: futureWhy, breaks: futureBreaks}.instants(),
+		limit{name: "timestamp-age", rule: attest.RuleAge, edge: day("09:30:00").Add(-attest.DefaultMaxAge), put: stamp("/timestamp"),
 			why: "a verifier has its own bound of 90 days, whatever the signers allow", breaks: "evidence of a state long gone is taken for the present"}.instants(),
-		bound{name: "from-future", rule: attest.RuleNotYet, edge: day("09:32:00"), later: true, put: func(text string) func(wire.Value) wire.Value {
+		limit{name: "from-future", rule: attest.RuleNotYet, edge: day("09:32:00"), later: true, put: func(text string) func(wire.Value) wire.Value {
 			end := must(wire.ParseTime(text)).Add(time.Hour).Format(time.RFC3339)
 			return all(set(from.at, wire.Text(text).Canonical()), set(until.at, wire.Text(end).Canonical()))
 		}, why: futureWhy, breaks: futureBreaks}.instants(),
 		lapse.instants(), clock.clocks()[:2],
-		bound{name: "lifetime", rule: attest.RuleLifetime, edge: days, later: true, put: stamp("/validity_temporal/until"), why: lifetimeWhy, breaks: lifetimeLoss}.instants(),
+		limit{name: "lifetime", rule: attest.RuleLifetime, edge: days, later: true, put: stamp("/validity_temporal/until"), why: lifetimeWhy, breaks: lifetimeLoss}.instants(),
 		s.omitted(mode, from, until), s.mistyped(mode, from, until), s.nulled(mode, from, until), s.recased(mode, from, until), s.added("/validity_temporal"),
 		s.mistimed(from, day("09:00:00"))[:4], s.mistimed(until, day("14:00:00"))[:4],
 		s.omitted(member{"/validity_temporal", "how long it holds"}),
@@ -82,10 +82,15 @@ func absoluteTimes(sound wire.Value) []fault {
 func otherMode(mode, validity string, faults func(wire.Value) []fault) func() specimen {
 	return func() specimen {
 		context, contractContext := attestationContexts()
-		v := signReceipt(set("/validity_temporal", validity)(receipt()))
+		v := signAttestation(set("/validity_temporal", validity)(unsignedReceipt()))
+		list := faults(v)
+		for _, f := range changes(v) {
+			f.shared = false // the contract has another profile for this
+			list = append(list, f)
+		}
 		return specimen{
-			kind: "attestation", form: mode, record: "attestation", sign: signReceipt, value: v, context: context,
-			contract: "attestation-v1", contractContext: contractContext, faults: faults(v),
+			kind: "attestation", form: mode, record: "attestation", sign: signAttestation, value: v, context: context,
+			contract: "attestation-v1", contractContext: contractContext, faults: list,
 		}
 	}
 }
@@ -97,6 +102,7 @@ func duration(name string, seconds int, rule *wire.Rule, why, breaks string) fau
 
 // durations are faults of a duration that is none.
 func durations(s shape) []fault {
+	s.shared = false
 	const at, loss = "/validity_temporal/duration_seconds", "readers disagree on how long it holds"
 	m := member{at, "how long it holds"}
 	return slices.Concat(s.omitted(m), s.mistyped(m), s.nulled(m), s.recased(m), []fault{
@@ -111,11 +117,11 @@ func durations(s shape) []fault {
 var relative = otherMode("relative", `{"mode":"relative","from":"2026-09-14T09:00:00Z","duration_seconds":3600}`, func(sound wire.Value) []fault {
 	s := shape{rule: attest.RuleValidity, sound: sound, shared: true}
 	from := member{"/validity_temporal/from", "since when it holds"}
-	lapse := bound{name: "lapse", rule: attest.RuleExpired, edge: day("08:30:00"), out: true, put: stamp(from.at), why: expiredWhy, breaks: expiredLoss}
+	lapse := limit{name: "lapse", rule: attest.RuleExpired, edge: day("08:30:00"), out: true, put: stamp(from.at), why: expiredWhy, breaks: expiredLoss}
 	clock := lapse
 	clock.edge = day("10:00:00")
 	return slices.Concat(
-		bound{name: "from-future", rule: attest.RuleNotYet, edge: day("09:32:00"), later: true, put: stamp(from.at), why: futureWhy, breaks: futureBreaks}.instants(),
+		limit{name: "from-future", rule: attest.RuleNotYet, edge: day("09:32:00"), later: true, put: stamp(from.at), why: futureWhy, breaks: futureBreaks}.instants(),
 		lapse.instants(), clock.clocks()[:3], durations(s), s.omitted(from), s.mistyped(from), s.added("/validity_temporal"), s.mistimed(from, day("09:00:00"))[:2],
 		[]fault{
 			s.other("/validity_temporal/until", "of-another-mode", `"2026-09-15T00:00:00Z"`, modeWhy, modeLoss),
@@ -133,19 +139,19 @@ var relative = otherMode("relative", `{"mode":"relative","from":"2026-09-14T09:0
 var window = otherMode("window", `{"mode":"window","start":"2026-09-14T09:00:00Z","end":"2026-09-14T12:00:00Z","duration_seconds":600}`, func(sound wire.Value) []fault {
 	s := shape{rule: attest.RuleValidity, sound: sound, shared: true}
 	start, end := member{"/validity_temporal/start", "since when it holds"}, member{"/validity_temporal/end", "until when it holds"}
-	room := bound{name: "room", rule: attest.RuleExpired, edge: day("09:40:00"), put: spans("start", "end"),
+	room := limit{name: "room", rule: attest.RuleExpired, edge: day("09:40:00"), put: spans("start", "end"),
 		why: "a window holds while as much of it is left as its duration says", breaks: "what is begun is not finished while the evidence stands"}
 	clock := room
 	clock.edge = day("11:50:00")
 	days := day("09:00:00").Add(attest.DefaultMaxLifetime)
 	exact := set("/validity_temporal", `{"mode":"window","start":"2026-09-14T09:30:00Z","end":"2026-09-14T10:30:00Z","duration_seconds":3600}`)
 	return slices.Concat(
-		bound{name: "start-future", rule: attest.RuleNotYet, edge: day("09:32:00"), later: true, put: func(text string) func(wire.Value) wire.Value {
+		limit{name: "start-future", rule: attest.RuleNotYet, edge: day("09:32:00"), later: true, put: func(text string) func(wire.Value) wire.Value {
 			over := must(wire.ParseTime(text)).Add(time.Hour).Format(time.RFC3339)
 			return all(set(start.at, wire.Text(text).Canonical()), set(end.at, wire.Text(over).Canonical()))
 		}, why: futureWhy, breaks: futureBreaks}.instants(),
 		room.instants(), clock.clocks()[:3],
-		bound{name: "lifetime", rule: attest.RuleLifetime, edge: days, later: true, put: stamp(end.at), why: lifetimeWhy, breaks: lifetimeLoss}.instants(),
+		limit{name: "lifetime", rule: attest.RuleLifetime, edge: days, later: true, put: stamp(end.at), why: lifetimeWhy, breaks: lifetimeLoss}.instants(),
 		durations(s), s.omitted(start, end), s.mistyped(start, end), s.nulled(start, end), s.recased(start, end), s.added("/validity_temporal"),
 		s.mistimed(end, day("14:00:00"))[:2],
 		[]fault{

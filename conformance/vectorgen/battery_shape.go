@@ -22,14 +22,14 @@ type shape struct {
 	apart  []string // pointers at which the contract's schema demands less
 }
 
-// slug is a pointer as part of a name.
-func slug(at string) string {
+// wordOf is a pointer as part of a name.
+func wordOf(at string) string {
 	text := strings.ReplaceAll(strings.Trim(at, "/"), "/", "-")
 	return strings.ReplaceAll(strings.ToLower(text), "~1", "-")
 }
 
 func (s shape) fault(m member, suffix string, edit func(wire.Value) wire.Value) fault {
-	f := fault{name: slug(m.at) + "-" + suffix, rule: s.rule, shared: s.shared, edit: edit}
+	f := fault{name: wordOf(m.at) + "-" + suffix, rule: s.rule, shared: s.shared, edit: edit}
 	for _, at := range s.apart {
 		if m.at == at {
 			f.shared = false
@@ -64,6 +64,7 @@ func (s shape) mistyped(members ...member) (list []fault) {
 		f := s.fault(m, "mistyped", set(m.at, other))
 		f.why = m.tells + " is told by " + kind.String() + " and nothing that can be converted to one"
 		f.breaks = "one reader converts the value and the other refuses it: " + m.tells + " depends on who reads"
+		f.shared = f.shared && len(list) == 0 // one of a sort under the contract
 		list = append(list, f)
 	}
 	return list
@@ -75,6 +76,7 @@ func (s shape) nulled(members ...member) (list []fault) {
 		f := s.fault(m, "null", set(m.at, `null`))
 		f.why = "null tells nothing: it is neither a value nor the absence of one"
 		f.breaks = "one reader takes null for a default and the other for a gap: " + m.tells + " depends on who reads"
+		f.shared = f.shared && len(list) == 0 // one of a sort under the contract
 		list = append(list, f)
 	}
 	return list
@@ -92,6 +94,7 @@ func (s shape) recased(members ...member) (list []fault) {
 		})
 		f.why = "names of members are compared exactly; some libraries read them whatever their case"
 		f.breaks = "a careless reader takes " + m.tells + " from a member that the careful one does not see"
+		f.shared = f.shared && len(list) == 0 // one of a sort under the contract
 		list = append(list, f)
 	}
 	return list
@@ -139,6 +142,7 @@ func (s shape) mistimed(m member, t time.Time) (list []fault) {
 		f := s.fault(m, "spelled-"+spelling.name, set(m.at, wire.Text(spelling.text).Canonical()))
 		f.why = spelling.why
 		f.breaks = "readers that are more or less lenient disagree on " + m.tells
+		f.shared = f.shared && len(list) < 2
 		list = append(list, f)
 	}
 	return list
@@ -154,6 +158,6 @@ func (s shape) other(at, name, json, why, breaks string) fault {
 // fine is a vector with another value that is sound.
 func (s shape) fine(at, name, json, why string) fault {
 	f := s.other(at, name, json, why, "")
-	f.rule = nil
+	f.rule, f.shared = nil, false
 	return f
 }

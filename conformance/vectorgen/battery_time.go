@@ -6,9 +6,9 @@ import (
 	"github.com/concordia-node/concordia/wire"
 )
 
-// A bound is a timestamp with an edge: the last instant, or the first, at which an
+// A limit is a timestamp with an edge: the last instant, or the first, at which an
 // artifact stands.
-type bound struct {
+type limit struct {
 	name   string
 	rule   *wire.Rule // which is broken beyond the edge
 	edge   time.Time
@@ -28,7 +28,7 @@ const (
 
 // instants are vectors at the edge and beyond it, in several spellings: what counts
 // is the instant and not its text.
-func (b bound) instants() []fault {
+func (b limit) instants() []fault {
 	side := time.Duration(1)
 	if !b.later {
 		side = -1
@@ -37,23 +37,27 @@ func (b bound) instants() []fault {
 	if b.out {
 		in, out = b.edge.Add(-side*time.Second), b.edge
 	}
-	east, west := zoned(5*60+30, "+05:30"), zoned(-8*60, "-08:00")
-	beyond := out.Add(side) // with out, the first nanosecond that can be seen to be beyond
+	beyond := out.Add(side) // the first nanosecond that is beyond, or the second
 	if !b.out {
 		beyond = b.edge.Add(side)
 	}
-	far, year := out.Add(side*400*24*time.Hour), out.Add(side*24*time.Hour)
+	day := 24 * time.Hour
 	list := []fault{
 		b.at("edge", false, in.Format(time.RFC3339), "is the last value that is fine"),
-		b.at("edge-to-the-east", false, east(in), "is the same instant with an offset"),
-		b.at("edge-to-the-west", false, west(in), "is the same instant with an offset"),
+		b.at("edge-to-the-east", false, zoned(5*60+30, "+05:30")(in), "is the same instant with an offset"),
 		b.at("edge-with-fraction", false, in.Format(withMilli)+"Z", "is the same instant with a fraction of zero"),
+		b.at("beyond-at-offset-zero", true, out.Format(withoutTZ)+"+00:00", "is beyond by as little as a second, with another spelling of the zone"),
 		b.at("beyond", true, out.Format(time.RFC3339), "is beyond by as little as a second"),
-		b.at("beyond-to-the-east", true, east(out), "has an offset: its text does not sort as the instants do"),
-		b.at("beyond-to-the-west", true, west(out), "has an offset: its text does not sort as the instants do"),
+		b.at("beyond-to-the-east", true, zoned(5*60+30, "+05:30")(out), "has an offset: its text does not sort as the instants do"),
+		b.at("beyond-to-the-west", true, zoned(-8*60, "-08:00")(out), "has an offset: its text does not sort as the instants do"),
+		b.at("beyond-in-the-farthest-east", true, zoned(14*60, "+14:00")(out), "has an offset that makes it another day"),
+		b.at("beyond-in-the-farthest-west", true, zoned(-12*60, "-12:00")(out), "has an offset that makes it another day"),
 		b.at("beyond-by-a-nanosecond", true, beyond.Format(withNanos)+"Z", "has a fraction, which counts"),
-		b.at("beyond-by-a-day", true, year.Format(time.RFC3339), "is beyond by a day"),
-		b.at("beyond-by-a-year", true, far.Format(time.RFC3339), "is far beyond"),
+		b.at("beyond-by-a-minute", true, out.Add(side*time.Minute).Format(time.RFC3339), "is beyond by a minute"),
+		b.at("beyond-by-an-hour", true, out.Add(side*time.Hour).Format(time.RFC3339), "is beyond by an hour, as of a zone that somebody forgot"),
+		b.at("beyond-by-a-day", true, out.Add(side*day).Format(time.RFC3339), "is beyond by a day"),
+		b.at("beyond-by-a-year", true, out.Add(side*400*day).Format(time.RFC3339), "is far beyond"),
+		b.at("beyond-by-ages", true, out.Add(side*9000*day).Format(time.RFC3339), "is beyond by decades"),
 	}
 	for i := range list {
 		if list[i].name == b.name+"-beyond-by-a-nanosecond" {
@@ -63,7 +67,7 @@ func (b bound) instants() []fault {
 	return list
 }
 
-func (b bound) at(name string, beyond bool, text, what string) fault {
+func (b limit) at(name string, beyond bool, text, what string) fault {
 	f := fault{name: b.name + "-" + name, shared: b.shared, edit: b.put(text), why: b.why + "; here it " + what}
 	if beyond {
 		f.rule, f.breaks = b.rule, b.breaks
@@ -81,7 +85,7 @@ func zoned(minutes int, offset string) func(time.Time) string {
 
 // clocks are vectors of a bound for which the verifier's clock moves and the
 // artifact stays as it is: the edge is the artifact's own.
-func (b bound) clocks() []fault {
+func (b limit) clocks() []fault {
 	edge := b.edge
 	if b.out {
 		edge = edge.Add(-time.Second)

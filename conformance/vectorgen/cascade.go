@@ -46,7 +46,7 @@ func cascade() specimen {
 			return wire.M{"public_keys_b64url": wire.M{"issuer": key(gate).Public()}}
 		},
 	}
-	seal := seal{
+	signet := signet{
 		name: "signature", what: "a decision", rule: attest.RuleDecisionSignature, at: "/signature/value", signer: gate, peer: treasury,
 		preimage: decisionPreimage, other: set("/boundary_id", `"warehouse-4"`), shared: true,
 		// With its id made anew: only the signature does not fit.
@@ -55,7 +55,7 @@ func cascade() specimen {
 			return v.With("decision_id", wire.Text(decisionPreimage(v).Hash().Hex()))
 		},
 	}
-	s.faults = slices.Concat(seal.forgeries(), seal.keys(gate, keys), decisionIDs(s.value), decisionShape(s.value))
+	s.faults = slices.Concat(signet.forgeries(), signet.keys(gate, keys), decisionIDs(s.value), decisionShape(s.value))
 	return s
 }
 
@@ -108,8 +108,8 @@ func decisionShape(sound wire.Value) []fault {
 	const grant = "a record that allows something passes for a decision: this kind of artifact allows nothing, ever"
 	const numbers = "one reader rounds, another refuses: the position depends on who reads"
 	list := slices.Concat(
-		s.omitted(required...), s.mistyped(append(required, optional...)...), s.nulled(slices.Concat(required[:4], required[10:11], optional)...),
-		s.recased(required[0], required[3], required[4], required[8]), s.added("", "/ancestor_reads/0", "/signature"),
+		s.omitted(required...), s.mistyped(append(required, optional...)...), s.nulled(required[0], required[10], optional[0]),
+		s.recased(required[0], required[3]), s.added("", "/ancestor_reads/0", "/signature"),
 		[]fault{
 			s.other("/decision", "allow", `"allow"`, "a decision denies", grant),
 			s.other("/decision", "in-capitals", `"DENY"`, "a decision has one spelling", "a reader that compares with deny takes anything else for consent"),
@@ -142,7 +142,7 @@ func decisionShape(sound wire.Value) []fault {
 	}
 	for _, m := range optional {
 		f := s.fault(m, "left-out", drop(m.at))
-		f.rule, f.why = nil, "a decision need not tell "+m.tells
+		f.rule, f.shared, f.why = nil, false, "a decision need not tell "+m.tells
 		list = append(list, f)
 	}
 	return list

@@ -33,13 +33,13 @@ func fulfillment() specimen {
 			return wire.M{"public_key_b64url": key(carrier).Public(), "forbid_raw_deal_terms": true}
 		},
 	}
-	seal := seal{
+	signet := signet{
 		name: "signature", what: "a fulfillment attestation", rule: attest.RuleSettlementSignature, at: "/signature/value", signer: carrier, peer: treasury,
 		preimage: func(v wire.Value) wire.Value { return v.Without("signature") },
 		other:    set("/id", `"urn:concordia:fulfillment:43"`), tamper: set("/fulfillment/status", `"failed"`), shared: true,
 	}
-	s.faults = slices.Concat(settlementMeaning(), seal.forgeries(), seal.keys(carrier, keys), settlementShape(s.value), settlementTimes(),
-		told("outcome", "/meta/resolution_outcome", true), few("evidence", "/meta/fulfillment_evidence/0", true), few("unknown-member", "/note", true), settlementPrivacy(), settlementRevoked())
+	s.faults = slices.Concat(settlementMeaning(), signet.forgeries(), signet.keys(carrier, keys), settlementShape(s.value), settlementTimes(),
+		few("outcome", "/meta/resolution_outcome", true), few("evidence", "/meta/fulfillment_evidence/0", false), settlementPrivacy(), settlementRevoked())
 	return s
 }
 
@@ -98,8 +98,8 @@ func settlementShape(sound wire.Value) []fault {
 	const unread = "a reader that knows no such value makes up its own meaning"
 	list := slices.Concat(
 		s.omitted(required...), s.mistyped(slices.Concat(required, optional)...), s.mistyped(member{"/meta/mediator_invoked", "whether somebody helped"}, member{"/signature/signer_did", "where the key is"}),
-		s.nulled(required[2], required[5], optional[0], optional[1], optional[4], optional[5]), s.recased(required[0], required[3], required[5], required[11]), s.added("/signature"),
-		s.mistimed(required[2], day("09:00:00"))[:4], s.mistimed(optional[4], day("08:00:00")),
+		s.nulled(required[5], optional[0], optional[1]), s.recased(required[0], required[5]), s.added("/signature"),
+		s.mistimed(required[2], day("09:00:00"))[:3], s.mistimed(optional[4], day("08:00:00"))[:8],
 		[]fault{
 			s.other("/attestation_type", "other", `"ApprovalReceipt"`, "the type tells the kinds apart", "an artifact of another kind is read as a settlement"),
 			s.other("/id", "empty", `""`, "a settlement has an id, by which it is revoked", "a settlement that cannot be named cannot be withdrawn"),
@@ -128,7 +128,7 @@ func settlementShape(sound wire.Value) []fault {
 			continue // without it there is no mediator
 		}
 		f := s.fault(m, "left-out", drop(m.at))
-		f.rule, f.why = nil, "a settlement need not tell "+m.tells
+		f.rule, f.shared, f.why = nil, false, "a settlement need not tell "+m.tells
 		list = append(list, f)
 	}
 	return list
@@ -138,10 +138,10 @@ func settlementTimes() []fault {
 	const before = "nothing is told to have happened that has not, but for a skew of 120 seconds"
 	const loss = "a delivery is attested before it is made"
 	return slices.Concat(
-		bound{name: "future", rule: attest.RuleNotYet, edge: day("09:32:00"), later: true, put: stamp("/issued_at"), why: before, breaks: "settlements are stockpiled with dates to come and look fresh then"}.instants(),
-		bound{name: "age", rule: attest.RuleAge, edge: day("09:30:00").Add(-attest.DefaultMaxAge), put: stamp("/issued_at"), why: "a verifier has its own bound of 90 days", breaks: "evidence of a state long gone is taken for the present"}.instants(),
-		bound{name: "settled", rule: attest.RuleNotYet, edge: day("09:32:00"), later: true, put: stamp("/fulfillment/settled_at"), why: before, breaks: loss}.instants(),
-		bound{name: "resolved", rule: attest.RuleNotYet, edge: day("09:32:00"), later: true, put: stamp("/meta/resolution_timestamp"), why: before, breaks: loss}.instants(),
+		limit{name: "future", rule: attest.RuleNotYet, edge: day("09:32:00"), later: true, put: stamp("/issued_at"), why: before, breaks: "settlements are stockpiled with dates to come and look fresh then"}.instants(),
+		limit{name: "age", rule: attest.RuleAge, edge: day("09:30:00").Add(-attest.DefaultMaxAge), put: stamp("/issued_at"), why: "a verifier has its own bound of 90 days", breaks: "evidence of a state long gone is taken for the present"}.instants(),
+		limit{name: "settled", rule: attest.RuleNotYet, edge: day("09:32:00"), later: true, put: stamp("/fulfillment/settled_at"), why: before, breaks: loss}.instants(),
+		limit{name: "resolved", rule: attest.RuleNotYet, edge: day("09:32:00"), later: true, put: stamp("/meta/resolution_timestamp"), why: before, breaks: loss}.instants(),
 	)
 }
 
@@ -171,11 +171,16 @@ func settlementRevoked() []fault {
 		return wire.M{"revocation_records": []wire.Value{signedBlock(who)(revokes(who, id))}}
 	}
 	const loss = "a settlement counts of an agreement that was withdrawn"
-	return []fault{
+	var list []fault
+	for _, relationship := range []string{"fulfills", "extends", "approves", "revokes"} {
+		list = append(list, fault{name: "revoked-" + relationship, rule: attest.RuleRevoked, context: by(treasury, "urn:concordia:session:ses_42"), edit: set("/references/0/relationship", `"`+relationship+`"`),
+			why: "an artifact depends on what it " + relationship, breaks: loss})
+	}
+	return append(list, []fault{
 		{name: "revoked-by-its-signer", rule: attest.RuleRevoked, context: by(carrier, "urn:concordia:fulfillment:42"), why: "who made an artifact may withdraw it", breaks: loss},
 		{name: "revoked-by-a-trusted-revoker", rule: attest.RuleRevoked, context: by(treasury, "urn:concordia:fulfillment:42"), why: "whoever the verifier trusts may revoke anything", breaks: loss},
 		{name: "revoked-agreement", rule: attest.RuleRevoked, context: by(treasury, agreement), why: "a settlement depends on its agreement", breaks: loss},
 		{name: "revoked-session-mentioned", context: by(treasury, "urn:concordia:session:ses_42"), why: "a mere reference carries no revocation"},
 		{name: "revoked-by-a-stranger", context: by("did:web:mallory.example", agreement), why: "a record of somebody whose key is not known does not count"},
-	}
+	}...)
 }

@@ -20,7 +20,7 @@ import (
 // specimens are all kinds, in the order of SPEC §12.3.
 var specimens = []func() specimen{
 	attestation,
-	countersigned,
+	wholeReceipt,
 	relative,
 	window,
 	legacy("0.1.0"),
@@ -28,7 +28,7 @@ var specimens = []func() specimen{
 	legacy("0.3.0"),
 	legacy("0.4.9"),
 	mediated,
-	fulfilled,
+	fulfilledReceipt,
 	approval,
 	revocation,
 	cascade,

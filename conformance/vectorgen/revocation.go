@@ -38,14 +38,14 @@ func revocation() specimen {
 			return wire.M{"public_keys_b64url": wire.M{"issuer": key(treasury).Public()}}
 		},
 	}
-	seal := seal{
+	signet := signet{
 		name: "signature", what: "a revocation", rule: attest.RuleRevocationSignature, at: "/signature/value", signer: treasury, peer: approver,
 		preimage: func(v wire.Value) wire.Value { return v.Without("signature") },
 		other:    set("/revocation_id", `"urn:concordia:revocation:8"`), tamper: set("/cascade_depth", `8`), shared: true,
 	}
-	future := bound{name: "future", rule: attest.RuleNotYet, edge: day("09:32:00"), later: true, put: stamp("/issued_at"),
+	future := limit{name: "future", rule: attest.RuleNotYet, edge: day("09:32:00"), later: true, put: stamp("/issued_at"),
 		why: "a record is not issued later than now, but for a skew of 120 seconds", breaks: "records are made in advance and kept to be dated when it suits"}
-	s.faults = slices.Concat(revocationMeaning(), seal.forgeries(), seal.keys(treasury, keys), revocationShape(s.value), future.instants())
+	s.faults = slices.Concat(revocationMeaning(), signet.forgeries(), signet.keys(treasury, keys), revocationShape(s.value), future.instants())
 	return s
 }
 
@@ -94,8 +94,8 @@ func revocationShape(sound wire.Value) []fault {
 	const unread = "a reader that knows no such value takes the record for one that does not concern it"
 	list := slices.Concat(
 		s.omitted(required...), s.mistyped(append(required, member{"/supersedes", "what it replaces"}, member{"/extensions", "what is told besides"})...),
-		s.nulled(required[3], required[6], required[8]), s.recased(required[1], required[3], required[6], required[8]),
-		s.added("", "/signature"), s.mistimed(required[5], day("09:00:00"))[:4], s.mistimed(required[6], day("09:00:00")),
+		s.nulled(required[3], required[8]), s.recased(required[3], required[8]),
+		s.added("", "/signature"), s.mistimed(required[5], day("09:00:00"))[:3], s.mistimed(required[6], day("09:00:00"))[:8],
 		[]fault{
 			s.other("/revocation_id", "no-urn", `"revocation-7"`, "the id of a record is a URN of its own space", unread),
 			s.other("/revoked_artifact_id", "other-space", `"urn:example:mandate:7"`, "what can be revoked is in one of five URN spaces", unread),
@@ -128,7 +128,7 @@ func revocationShape(sound wire.Value) []fault {
 	}
 	for _, space := range []string{"a2cn", "ap2", "x402", "erc8004"} {
 		id := `"urn:` + space + `:mandate:7"`
-		list = append(list, fault{name: "artifact-of-" + space, shared: true, edit: all(set("/revoked_artifact_id", id), set("/references/0/id", id)),
+		list = append(list, fault{name: "artifact-of-" + space, edit: all(set("/revoked_artifact_id", id), set("/references/0/id", id)),
 			why: "an artifact of the protocol " + space + " can be revoked"})
 	}
 	return list

@@ -44,7 +44,7 @@ func traversal() specimen {
 			},
 		})),
 	}
-	record := seal{
+	record := signet{
 		name: "record", what: "a revocation", rule: attest.RuleRevocationSignature, at: "/revocation/signature/value", signer: treasury, peer: approver,
 		preimage: func(v wire.Value) wire.Value {
 			r, _ := v.Get("revocation")
@@ -54,7 +54,7 @@ func traversal() specimen {
 	}
 	// A record that does not verify reaches nothing: each forgery is a sound question
 	// whose answer is that the artifact is admissible.
-	for _, f := range record.forgeries() {
+	for _, f := range record.main() {
 		s.faults = append(s.faults, fault{name: f.name, edit: set("/target", `"`+node(1)+`"`), after: f.after,
 			why: "a record that its issuer did not sign so revokes nothing: else anybody withdraws anybody's artifacts"})
 	}
@@ -94,6 +94,9 @@ func reached() []fault {
 		asks("in-capitals", "urn:concordia:MANDATE:1", false, "ids are compared with their case"),
 	}
 	for _, relationship := range []string{"fulfills", "extends", "approves", "revokes"} {
+		for _, first := range []string{"fulfills", "approves", "revokes"} {
+			list = append(list, asks("by-"+first+"-and-"+relationship, node(2), true, "the four relationships are followed in any order", among(artifact(node(0)), artifact(node(1), first+" "+node(0)), artifact(node(2), relationship+" "+node(1)))))
+		}
 		list = append(list,
 			asks("by-"+relationship, node(1), true, "an artifact depends on what it "+relationship, among(artifact(node(0)), artifact(node(1), relationship+" "+node(0)))),
 			asks("by-"+relationship+"-at-a-distance", node(2), true, "each of the four relationships is followed on the way, too",
@@ -124,6 +127,9 @@ func depths() []fault {
 		list = append(list,
 			asks(fmt.Sprintf("depth-%d-reached", depth), node(depth), true, "the last step of a cascade counts", put, among(chain(9)...)),
 			asks(fmt.Sprintf("depth-%d-beyond", depth), node(depth+1), false, "a cascade ends after its last step", put, among(chain(9)...)))
+	}
+	for at := range 8 {
+		list = append(list, asks(fmt.Sprintf("depth-8-step-%d", at), node(at), true, "all on the way is reached, not its end alone", set("/revocation/cascade_depth", `8`), among(chain(9)...)))
 	}
 	return list
 }
