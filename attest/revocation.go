@@ -68,6 +68,20 @@ func (l Link) depends() bool {
 	return false
 }
 
+// refersElsewhere reports whether there are links of that relationship, none of them
+// to id.
+func refersElsewhere(links []Link, relationship, id string) (elsewhere bool) {
+	for _, l := range links {
+		if l.Relationship == relationship {
+			if l.ID == id {
+				return false
+			}
+			elsewhere = true
+		}
+	}
+	return elsewhere
+}
+
 // ReadRevocationRecord checks the shape of a revocation record. It verifies
 // nothing.
 func ReadRevocationRecord(v wire.Value) (*RevocationRecord, error) {
@@ -124,13 +138,12 @@ func (s *RevocationSubject) checkReference() error {
 	return RuleRevokesReference.At("/references")
 }
 
+// checkTarget leaves it to the check before to find no such reference at all.
 func (s *RevocationSubject) checkTarget() error {
-	for _, l := range s.Record.Links {
-		if l.Relationship == "revokes" && l.ID == s.Record.Revoked {
-			return nil
-		}
+	if refersElsewhere(s.Record.Links, "revokes", s.Record.Revoked) {
+		return RuleRevocationTarget.At("/references")
 	}
-	return RuleRevocationTarget.At("/references")
+	return nil
 }
 
 func (s *RevocationSubject) checkSignature() error {

@@ -1,6 +1,7 @@
 package attest
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/concordia-node/concordia/wire"
@@ -121,6 +122,17 @@ func (f Verifier) Cascade(record wire.Value, trusted func(revoker wire.AgentID) 
 		return nil, report
 	}
 	return among.reachedBy(r), report
+}
+
+// CheckReached reports that the artifact of that id, told at a pointer, is among
+// those that a revocation reaches.
+func CheckReached(reached []Reached, id, at string) error {
+	for _, a := range reached {
+		if a.ID == id {
+			return RuleRevoked.Because(at, fmt.Errorf("the revocation reaches it in %d steps", a.Depth))
+		}
+	}
+	return nil
 }
 
 // issuedAmong reports whether the list has the revoked artifact, and of the record's

@@ -19,7 +19,24 @@ import (
 
 // specimens are all kinds, in the order of SPEC §12.3.
 var specimens = []func() specimen{
+	attestation,
+	wholeReceipt,
+	relative,
+	window,
+	legacy("0.1.0"),
+	legacy("0.2.0"),
+	legacy("0.3.0"),
+	legacy("0.4.9"),
+	mediated,
+	fulfilledReceipt,
 	approval,
+	revocation,
+	cascade,
+	traversal,
+	fulfillment,
+	cosign,
+	envelope,
+	es256,
 }
 
 func main() {
