@@ -39,6 +39,9 @@ func TestRevocation(t *testing.T) {
 	}{
 		{"", nil, ""},
 		{"", []string{"cascade_depth"}, `8`},
+		{"revocation at /revocation_id", []string{"revocation_id"}, `"urn:concordia:revocation:"`},
+		{"revocation at /supersedes", []string{"supersedes"}, `"urn:concordia:revocation:"`},
+		{"revocation at /issuer_did", []string{"issuer_did"}, `"did:"`},
 		{"revocation at /cascade_depth", []string{"cascade_depth"}, `9`},
 		{"revocation at /cascade_depth", []string{"cascade_depth"}, `-1`},
 		{"revocation at ", []string{"note"}, `"no other members"`},
@@ -108,4 +111,23 @@ func TestRevoked(t *testing.T) {
 	if _, report := f.VerifyApproval(weak, parse(t, offerText), ""); verdict(report) != "" {
 		t.Error(report.Err())
 	}
+}
+
+// Of a record without any reference to what it revokes it is said that it has none,
+// and not besides that it points elsewhere.
+func TestNoReference(t *testing.T) {
+	check := func(report wire.Report, none, elsewhere string) {
+		t.Helper()
+		for _, f := range report {
+			if want := map[string]wire.Outcome{none: wire.Failed, elsewhere: wire.Passed}; f.Check == none || f.Check == elsewhere {
+				if f.Outcome != want[f.Check] {
+					t.Errorf("%s: %v", f.Check, f.Outcome)
+				}
+			}
+		}
+	}
+	_, report := verifier(t, "did:web:treasury").VerifyRevocation(edit(t, revocation(t), `"references"`, "references", "0", "relationship"))
+	check(report, "revokes-reference", "revocation-target")
+	_, report = verifier(t, carrier).VerifyFulfillment(edit(t, settlement(t), `"references"`, "references", "1", "relationship"), "")
+	check(report, "fulfills-reference", "fulfills-agreement")
 }

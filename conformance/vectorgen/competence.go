@@ -124,7 +124,7 @@ func competence() specimen {
 		sweep{what: "a competence proof", rule: attest.RuleClaims}.without("/claims/agreements", "/claims/categories", "/claims/reasoning_rate"),
 		sweep{what: "a competence proof", rule: attest.RuleClaims}.mistyped("/claims/agreement_rate", `"0.8"`, "/claims/agreements", `-1`, "/claims/reasoning_rate", `1.0001`, "/claims/unique_counterparties", `4.5`, "/claims/categories", `[7]`, "/claims/earliest", `null`),
 		sweep{what: "a competence proof", rule: attest.RuleClaims}.misdated("/created_at"),
-		keyless(shown.forged(v, "/claims/agreement_rate", `1`, "/created_at", `"2026-09-13T09:00:00Z"`, "/proof_id", `"proof_26c1"`)),
+		keyless(shown.forged(v, "/claims/unique_counterparties", `4`, "/created_at", `"2026-09-13T09:00:00Z"`, "/proof_id", `"proof_26c1"`)),
 		[]fault{
 			{name: "marker-signed", rule: attest.RuleCompetenceSignature, shared: true, after: func(v wire.Value) wire.Value {
 				return v.With("agent_signature", signature(v.Without("agent_signature"), vintner))
@@ -149,7 +149,7 @@ func competence() specimen {
 				for i := range list {
 					list[i] = wire.M{"attestation_id": "a"}
 				}
-				return set("/claims/total_negotiations", `1001`)(set("/attestation_count", `1001`)(v.With("revealed_attestations", value(list)).With("merkle_proofs", value([]any{}))))
+				return set("/claims", `{"total_negotiations":1001,"agreements":0,"agreement_rate":0,"avg_concession_magnitude":0,"fulfillment_rate":0,"unique_counterparties":1,"categories":[],"earliest":"2026-09-01T12:00:00Z","latest":"2026-09-02T12:00:00Z","reasoning_rate":0}`)(set("/attestation_count", `1001`)(v.With("revealed_attestations", value(list)).With("merkle_proofs", value([]any{}))))
 			}, why: "a proof shows at most 1000 receipts", breaks: "a stranger makes a verifier check signatures without end"},
 			{name: "shown-by-another", rule: attest.RuleHolder, edit: set("/agent_id", quote(guests[0])), why: "who shows receipts is a party of each", breaks: "an agent shows the successes of others as its own"},
 		},
@@ -157,7 +157,7 @@ func competence() specimen {
 			why: "a proof is not made later than now, but for the skew of 120 seconds", breaks: "proofs are made for times to come, when less may be fit to show"}),
 		late(bound{name: "age", rule: attest.RuleAge, limit: "2026-06-16T09:30:00Z", beyond: -1, put: edits("/created_at"),
 			why: "a proof is of the last 90 days", breaks: "an agent shows a selection of its better days for ever"}),
-		membership(all5),
+		membership(all5), contradictions(),
 		receiptFaults("/revealed_attestations/0", asItIs, signShown, v, known),
 	)
 }
@@ -175,13 +175,17 @@ func membership(list []wire.Value) []fault {
 	other := digestOf("another leaf")
 	entry := func(v wire.Value) string { return v.Canonical() }
 	foreign := signedByParties(set("/attestation_id", `"att_26_9"`)(list[1]))
-	count := func(name, count, total string, why string) fault {
-		return fault{name: "count-" + name, rule: c, shared: true, edit: all(set("/attestation_count", count), set("/claims/total_negotiations", total)), why: why,
+	// The claims of another total do not contradict themselves.
+	total := func(n, rate, reasoned string) func(wire.Value) wire.Value {
+		return all(set("/claims/total_negotiations", n), set("/claims/agreement_rate", rate), set("/claims/reasoning_rate", reasoned))
+	}
+	count := func(name string, claimed func(wire.Value) wire.Value, why string) fault {
+		return fault{name: "count-" + name, rule: c, shared: true, edit: claimed, why: why,
 			breaks: "an agent claims a long history and commits to a short one"}
 	}
 	faults := []fault{
-		count("more-claimed", `5`, `50`, "attestation_count is what the claims are about"),
-		count("less-claimed", `5`, `4`, "attestation_count is what the claims are about"),
+		count("more-claimed", total(`50`, `0.08`, `0.2`), "attestation_count is what the claims are about"),
+		count("less-claimed", total(`4`, `1`, `0.25`), "attestation_count is what the claims are about"),
 		{name: "no-inclusion", rule: m, shared: true, edit: set("/merkle_proofs", `[]`), why: "each receipt that is revealed has an inclusion proof", breaks: outside},
 		{name: "one-inclusion-missing", rule: m, shared: true, edit: drop("/merkle_proofs/1"), why: "each receipt that is revealed has an inclusion proof", breaks: outside},
 		{name: "foreign-receipt", rule: m, shared: true, edit: set("/revealed_attestations/1", foreign.Canonical()), why: "an inclusion proof is of one id", breaks: outside},
@@ -197,7 +201,7 @@ func membership(list []wire.Value) []fault {
 		{name: "root-empty", rule: m, shared: true, edit: set("/attestation_merkle_root", `""`), why: "the empty root is that of nothing", breaks: outside},
 		{name: "unshown-proof-false", rule: m, edit: set("/merkle_proofs/-", entry(inclusion("att_26_9", 1, leaves))), why: "an inclusion proof of an id that is not revealed leads to the root as well", breaks: "ids are shown as part of a history that has none of them"},
 		{name: "index-beyond-the-count", rule: m, edit: set("/merkle_proofs/2/index", `5`), why: "the last leaf is paired with itself: the place beyond it leads to the root as well, and is none", breaks: "one receipt is shown as two"},
-		{name: "count-of-a-lower-tree", rule: m, edit: all(set("/attestation_count", `4`), set("/claims/total_negotiations", `4`)), why: "proofs are as long as a tree of that many leaves is high", breaks: "an agent commits to more than it counts, and shows the better part"},
+		{name: "count-of-a-lower-tree", rule: m, edit: all(set("/attestation_count", `4`), total(`4`, `1`, `0.25`)), why: "proofs are as long as a tree of that many leaves is high", breaks: "an agent commits to more than it counts, and shows the better part"},
 		{name: "inclusion-twice", rule: attest.RuleDuplicate, edit: set("/merkle_proofs/-", entry(inclusion(id(0), 0, leaves))), why: "no inclusion proof is there twice", breaks: "two proofs of one id hide which of them was verified"},
 		{name: "index-left-out", shared: true, edit: drop("/merkle_proofs/0/index"), why: "a missing index is 0"},
 	}

@@ -17,13 +17,14 @@ func fullCompetence() specimen {
 		return fault{name: name, rule: attest.RuleCompetenceRoot, edit: all(nothing, set("/attestation_merkle_root", quote(root))), why: why, breaks: vain}
 	}
 	return competenceSpecimen("full", v,
-		falseFigures("claims", "total_negotiations"),
+		falseFigures("claims", false),
 		[]fault{
 			{name: "nothing", shared: true, edit: nothing, why: "an agent without history commits to nothing, and every figure is 0"},
 			{name: "one", shared: true, edit: sameAs(competenceOf(list[:1], 0)), why: "the root of one leaf is the leaf"},
 			{name: "two", shared: true, edit: sameAs(competenceOf(list[:2], 1, 0)), why: "two leaves have no node without a sibling"},
 			{name: "four", edit: sameAs(competenceOf(four, 0, 1, 2, 3)), why: "four leaves have no node without a sibling"},
 			{name: "old-receipt", edit: sameAs(competenceOf([]wire.Value{vintnersReceipt(0), oldReceipt(1)}, 0, 1)), why: "a receipt of a version before 0.2.0 is no fault, and no credit"},
+			// These contradict themselves as well.
 			{name: "nothing-with-claims", rule: attest.RuleSummary, edit: all(nothing, set("/claims/agreement_rate", `1`)), why: "of nothing every figure is 0", breaks: "a stranger claims any history and commits to none of it"},
 			{name: "nothing-with-counterparties", rule: attest.RuleSummary, edit: all(nothing, set("/claims/unique_counterparties", `40`)), why: "of nothing every figure is 0", breaks: "a stranger claims any history and commits to none of it"},
 			rooted("nothing-with-a-root", digestOf("att_26_0"), "the root of nothing is empty"),
@@ -91,4 +92,33 @@ func aggregate() specimen {
 	})
 	s.context["require_aggregate"] = true
 	return s
+}
+
+// contradictions are claims of five receipts that no five receipts add up to,
+// whatever is revealed.
+func contradictions() []fault {
+	var list []fault
+	for _, f := range []struct{ name, figure, text, why string }{
+		{"agreements", "agreements", `5`, "the share of the agreements is that of four in five"},
+		{"agreements-beyond", "agreements", `6`, "there are no more agreements than receipts"},
+		{"rate", "agreement_rate", `1`, "four of five is 0.8"},
+		{"rate-rounded", "agreement_rate", `0.8001`, "four of five is 0.8"},
+		{"rate-of-five-decimals", "agreement_rate", `0.80001`, "a share has four decimals"},
+		{"reasoning", "reasoning_rate", `0.3`, "no number of five receipts is three in ten"},
+		{"mean-above-one", "avg_concession_magnitude", `1.5`, "no mean is above 1"},
+		{"mean-of-five-decimals", "avg_concession_magnitude", `0.12345`, "a mean has four decimals"},
+		{"fulfillment-of-five-decimals", "fulfillment_rate", `0.33333`, "a share has four decimals"},
+		{"nobody", "unique_counterparties", `0`, "somebody is on the other side"},
+		{"crowd", "unique_counterparties", `316`, "a receipt has at most 64 parties"},
+		{"categories-unsorted", "categories", `["goods.barrels","beverages.wine"]`, "categories are sorted"},
+		{"categories-twice", "categories", `["beverages.wine","beverages.wine"]`, "each category is there once"},
+		{"categories-in-capitals", "categories", `["Wine"]`, "a category is one"},
+		{"categories-beyond", "categories", `["a","b","c","d","e","f"]`, "there are no more categories than receipts"},
+		{"latest-first", "latest", `"2026-09-01T12:00:00Z"`, "the latest receipt is not before the earliest"},
+		{"earliest-no-instant", "earliest", `"2026-09"`, "the earliest receipt has an instant"},
+	} {
+		list = append(list, fault{name: "contradiction-" + f.name, rule: attest.RuleClaimsConsistent, edit: set("/claims/"+f.figure, f.text),
+			why: "no figure of the claims contradicts another: " + f.why, breaks: "an agent claims what cannot be, and reveals just so little that nobody can add it up"})
+	}
+	return append(list, fault{name: "possible-crowd", edit: set("/claims/unique_counterparties", `315`), why: "what some receipts could add up to is the agent's word"})
 }

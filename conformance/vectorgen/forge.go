@@ -108,7 +108,7 @@ func (s seal) forged(v wire.Value, changes ...string) []fault {
 			why: "R is not of small order: such a signature verifies for some readers and not for others", breaks: "two honest verifiers disagree on one artifact, as its signer likes"},
 		{name: "signature-unpadded", after: respell(func(t string) string { return strings.TrimRight(t, "=") }),
 			why: "base64url has its padding", breaks: spellings},
-		{name: "signature-trailing-bits", after: respell(trailingBits), why: "the bits that the last character leaves over are zero", breaks: spellings},
+		{name: "signature-trailing-bits", after: respell(unusedBits), why: "the bits that the last character leaves over are zero", breaks: spellings},
 		{name: "signature-line-break", after: respell(func(t string) string { return t[:44] + "\n" + t[44:] }), why: "there is no white space in a signature", breaks: spellings},
 		{name: "signature-space-after", after: respell(func(t string) string { return t + " " }), why: "there is nothing after a signature", breaks: spellings},
 		{name: "signature-in-hex", after: put(func(v wire.Value) string {
@@ -211,8 +211,8 @@ func smallR(who string, message []byte) string {
 	return base64.URLEncoding.EncodeToString(append(r, edwards25519.NewScalar().Multiply(c, secret).Bytes()...))
 }
 
-// trailingBits sets a bit that the last character of 64 bytes leaves over.
-func trailingBits(text string) string {
+// unusedBits sets a bit that the last character of 64 bytes leaves over.
+func unusedBits(text string) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	i := len(strings.TrimRight(text, "=")) - 1
 	return text[:i] + alphabet[strings.IndexByte(alphabet, text[i])+1:][:1] + text[i+1:]

@@ -72,7 +72,7 @@ func (s specimen) vectors() []vector {
 			v = f.after(v)
 		}
 		made := vector{
-			id: s.name(f.name), title: strings.NewReplacer("_", " ", "-", " ").Replace(s.kind + " " + s.form + ": " + f.name), record: s.record,
+			id: s.name(f.name), title: strings.NewReplacer("_", " ", "-", " ").Replace(s.name(f.name)), record: s.record,
 			profile: conformance.StrictProfile(s.kind), input: v.Canonical(), context: override(s.context, f.context),
 			why: f.why, breaks: f.breaks,
 		}
