@@ -131,3 +131,24 @@ func TestNoReference(t *testing.T) {
 	_, report = verifier(t, carrier).VerifyFulfillment(edit(t, settlement(t), `"references"`, "references", "1", "relationship"), "")
 	check(report, "fulfills-reference", "fulfills-agreement")
 }
+
+// An attestation is named by a URN of its id. No party can take back what all made.
+func TestRevokedAttestation(t *testing.T) {
+	const treasury = "did:web:treasury"
+	record := edit(t, revocation(t), `"urn:concordia:attestation:att_1"`, "revoked_artifact_id")
+	record = signBlock(t, edit(t, record, `"urn:concordia:attestation:att_1"`, "references", "0", "id"), treasury)
+	f := verifier(t, "seller", "buyer", treasury)
+	receipt := sign(t, unsigned(t))
+	for _, test := range []struct {
+		trusted func(wire.AgentID) bool
+		rule    string
+	}{
+		{func(wire.AgentID) bool { return true }, "revoked at "},
+		{nil, ""},
+	} {
+		f.Revocations, _ = f.ReadRevocations([]wire.Value{record}, test.trusted)
+		if _, report := f.VerifyAttestation(receipt); verdict(report) != test.rule {
+			t.Errorf("got %q, want %q", verdict(report), test.rule)
+		}
+	}
+}

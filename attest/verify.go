@@ -3,6 +3,7 @@ package attest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/concordia-node/concordia/wire"
@@ -25,9 +26,26 @@ func AttestationChecks() []wire.Check[*AttestationSubject] {
 		{Name: "set-binding", Run: (*AttestationSubject).checkSet},
 		{Name: "validity", Run: (*AttestationSubject).checkValidity},
 		{Name: "freshness", Run: (*AttestationSubject).checkFreshness},
+		{Name: "revocation", Run: (*AttestationSubject).checkRevocation},
 		{Name: "fulfillment", Optional: true, Run: (*AttestationSubject).checkFulfillment},
 		{Name: "witnesses", Optional: true, Run: (*AttestationSubject).checkWitnesses},
 	}
+}
+
+// checkRevocation looks up whether the attestation, or what it depends on, is revoked.
+// All parties made it, so that none of them can take it back: only revokers whom the
+// verifier trusts count. (SPEC §9.6.4c)
+func (s *AttestationSubject) checkRevocation() error {
+	a := s.Attestation
+	links := make([]Link, len(a.References))
+	for i, r := range a.References {
+		links[i] = Link{ID: r.ID, Type: r.Type, Relationship: r.Relationship}
+	}
+	id := a.ID
+	if !strings.HasPrefix(id, "urn:") {
+		id = "urn:concordia:attestation:" + id
+	}
+	return s.checkRevoked(id, "", links)
 }
 
 // VerifyAttestation checks an attestation. The report has all checks and those of

@@ -15,7 +15,7 @@ func judgeFulfillment(s Subject) wire.Report {
 	if !ok {
 		return unclear
 	}
-	_, report := s.verifier().VerifyFulfillment(s.Artifact, agreement)
+	_, report := s.Verifier().VerifyFulfillment(s.Artifact, agreement)
 	return report
 }
 

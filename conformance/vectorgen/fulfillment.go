@@ -156,7 +156,7 @@ func settlementPrivacy() []fault {
 		list = append(list, fault{name: "tells-in-" + c.name, rule: attest.RuleDealTerms, shared: true, edit: set(c.at, c.json), why: "every text is scanned, wherever it is, and the names of members", breaks: toldBreaks})
 	}
 	for _, c := range []struct{ name, at, json, why string }{
-		{"a-urn", "/meta/fulfillment_evidence/0", `"urn:x402:payment:0xcad5"`, "a URN is no free text"}, {"a-hash", "/meta/digest", `"sha256:cad5"`, "a hash is no free text"},
+		{"a-urn", "/meta/fulfillment_evidence/0", `"urn:x402:payment:0xcad5"`, "a URN is no free text"}, {"a-hash", "/meta/digest", `"sha256:cad5000000000000000000000000000000000000000000000000000000000000"`, "a hash is no free text"},
 		{"a-did", "/meta/resolver_did", `"did:web:5eur.example"`, "a DID is no free text"},
 		{"action_ref", "/action_ref", `"5eur"`, "the reference of an action is no free text"},
 	} {
