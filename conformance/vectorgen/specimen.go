@@ -11,6 +11,8 @@ import (
 // A specimen is a sound artifact and what can be wrong with it.
 type specimen struct {
 	kind    string // of SPEC §12.3; its strict profile judges every fault
+	prefix  string // of the names of the vectors, if the kind has other specimens
+	profile string // the profile, if it is not the strict one of the kind
 	record  string // record_type
 	value   wire.Value
 	sign    func(wire.Value) wire.Value // signs again what was changed; nil: nobody signs this
@@ -55,6 +57,10 @@ type vector struct {
 // profile, and if it is shared another under the contract's.
 func (s specimen) vectors() []vector {
 	var list []vector
+	profile := s.profile
+	if profile == "" {
+		profile = conformance.StrictProfile(s.kind)
+	}
 	for _, f := range append([]fault{{name: "sound", shared: true, why: "a sound artifact is accepted: a verifier that rejects everything proves nothing"}}, s.faults...) {
 		v := s.value
 		if f.edit != nil {
@@ -67,8 +73,8 @@ func (s specimen) vectors() []vector {
 			v = f.after(v)
 		}
 		made := vector{
-			id: s.kind + "-" + f.name, title: strings.ReplaceAll(s.kind+" "+f.name, "_", " "), record: s.record,
-			profile: conformance.StrictProfile(s.kind), input: v, context: override(s.context, f.context),
+			id: s.kind + "-" + s.prefix + f.name, title: strings.ReplaceAll(s.kind+" "+s.prefix+f.name, "_", " "), record: s.record,
+			profile: profile, input: v, context: override(s.context, f.context),
 			rule: f.rule, why: f.why, breaks: f.breaks, section: conformance.Positive,
 		}
 		if f.rule != nil {
