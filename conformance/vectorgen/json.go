@@ -76,6 +76,21 @@ func jsonCanonical() (faults []fault) {
 	} {
 		faults = append(faults, fault{name: "canonical-" + c.name, edit: spelled(c.text), context: canonicalIs(c.canonical), why: c.why})
 	}
+	for _, c := range []struct{ name, text, wrong, why string }{
+		{"order-of-bytes", `{"\ue000":1,"\ud83d\udea2":2}`, "{\"\ue000\":1,\"\U0001f6a2\":2}", "names are not sorted by bytes"},
+		{"order-as-written", `{"b":1,"a":2}`, `{"b":1,"a":2}`, "names are not left in the order in which they came"},
+		{"space-kept", `{"a": 1}`, `{"a": 1}`, "white space is not kept"},
+		{"number-as-written", `[1.0]`, `[1.0]`, "numbers are not left as they were spelled"},
+		{"capital-hex", `["\u001f"]`, `["\u001F"]`, "hex digits are lower case"},
+		{"escaped-html", `["<"]`, `["\u003c"]`, "nothing is escaped for the sake of HTML"},
+		{"escaped-slash", `["/"]`, `["\/"]`, "the slash is not escaped"},
+		{"normalised", "[\"a\u030a\"]", "[\"\u00e5\"]", "no Unicode is normalised"},
+		{"exponent-without-sign", `[1e21]`, `[1e21]`, "a positive exponent has a sign"},
+		{"exponent-padded", `[1e-7]`, `[1e-07]`, "an exponent has no leading zeros"},
+	} {
+		faults = append(faults, fault{name: "digest-of-" + c.name, rule: suiteRule("expected-digest", wire.ClassDigest), edit: spelled(c.text), context: canonicalIs(c.wrong), why: c.why,
+			breaks: "signatures and hashes are over other bytes than those of everybody else"})
+	}
 	return faults
 }
 
