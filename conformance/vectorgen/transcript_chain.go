@@ -1,0 +1,225 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/concordia-node/concordia/session"
+	"github.com/concordia-node/concordia/wire"
+)
+
+var dealNames = [dealLength]string{"open", "accept-session", "offer", "counter", "accept"}
+
+// transcriptChain is a sound session and what is wrong with its links, its
+// signatures and its clock.
+func transcriptChain() specimen {
+	s := chained(transcript("", deal(), two))
+	s.faults = append(s.faults, linkFaults(s.value)...)
+	s.faults = append(s.faults, chainSignatureFaults(s.value)...)
+	s.faults = append(s.faults, clockFaults()...)
+	s.faults = append(s.faults, fileFaults()...)
+	return s
+}
+
+// linkFaults are messages that are not where they say they are.
+func linkFaults(sound wire.Value) (faults []fault) {
+	const spliced = "a transcript is put together from parts of others, or parts of it are left out, and every signature in it is right"
+	bad := func(name string, rule *wire.Rule, shared bool, after func(wire.Value) wire.Value, why, breaks string) {
+		faults = append(faults, fault{name: name, rule: rule, shared: shared, after: after, why: why, breaks: breaks})
+	}
+	prev := func(text string) func(wire.Value) wire.Value { return set("/prev_hash", `"`+text+`"`) }
+	genesis := wire.Hash{}.String()
+	list := messages(sound)
+	for i, name := range dealNames {
+		if i == 0 {
+			bad("prev-hash-open-not-genesis", wire.RulePrevHash, true, placed(0, prev(wire.HashOf("before").String())), "the first message follows nothing: its prev_hash is the genesis hash", spliced)
+			bad("prev-hash-open-empty-text", wire.RulePrevHash, true, placed(0, prev(wire.HashOf("").String())), "the genesis hash is 64 zeros, not the hash of nothing", spliced)
+		} else {
+			bad("prev-hash-"+name+"-genesis", wire.RulePrevHash, true, placed(i, prev(genesis)), "only the first message follows nothing", spliced)
+			bad("prev-hash-"+name+"-own-preimage", wire.RulePrevHash, true, placed(i, prev(list[i-1].Without("signature").Hash().String())), "the signature is part of what is hashed", "a message is replaced by another signature of it, and nobody sees it")
+			bad("prev-hash-"+name+"-without-prev-hash", wire.RulePrevHash, true, placed(i, prev(list[i-1].Without("prev_hash").Hash().String())), "the link of the message before is part of what is hashed", spliced)
+			bad("prev-hash-"+name+"-last-digit", wire.RulePrevHash, true, placed(i, respell("/prev_hash", func(h string) string {
+				return h[:len(h)-1] + string("0123456789abcdef"[(strings.IndexByte("0123456789abcdef", h[len(h)-1])+1)%16])
+			})), "every digit of a hash is compared", spliced)
+			bad("prev-hash-"+name+"-body-of-before", wire.RulePrevHash, true, placed(i, func(m wire.Value) wire.Value {
+				body, _ := list[i-1].Get("body")
+				return prev(body.Hash().String())(m)
+			}), "the whole message before is hashed, not its body", spliced)
+		}
+		if i > 1 {
+			bad("prev-hash-"+name+"-one-too-early", wire.RulePrevHash, true, placed(i, prev(list[i-2].Hash().String())), "a message follows the one before it, not any earlier one", spliced)
+			bad("session-of-"+name, wire.RuleSession, false, placed(i, set("/session_id", `"ses_boats_42"`)), "every message names the session", "what was said in one negotiation counts in another")
+			for j := range i {
+				bad(fmt.Sprintf("id-of-%s-as-%s", name, dealNames[j]), wire.RuleMessageID, false, placed(i, set("/id", fmt.Sprintf(`"msg_%d"`, j+1))), "no message has the id of an earlier one, of whomever", "an answer to an id is an answer to either of two messages")
+			}
+		}
+		if i > 0 {
+			bad("resigned-"+dealNames[i-1], wire.RulePrevHash, true, rearranged(func(l []wire.Value) []wire.Value {
+				l[i-1] = signedBySender(l[i-1].With("x_note", wire.Text("said later")))
+				return l
+			}), "a sender who signs another message in the place of an old one breaks the link to it", "a party rewrites its own offer after it was accepted")
+		}
+		foreign := messages(seal(set("/messages/0/body/category", `"boats.weekly"`)(deal())))
+		if i > 0 {
+			bad("foreign-"+name, wire.RulePrevHash, true, rearranged(func(l []wire.Value) []wire.Value {
+				l[i] = foreign[i]
+				return l
+			}), "a message of a session that began otherwise does not follow here, though all else in it is right", spliced)
+			bad("foreign-from-"+name, wire.RulePrevHash, true, rearranged(func(l []wire.Value) []wire.Value { return append(l[:i], foreign[i:]...) }), "the end of another session does not follow here", spliced)
+		}
+	}
+	for i := 2; i < dealLength; i++ {
+		bad("session-after-"+dealNames[i-1], wire.RuleSession, false, func(v wire.Value) wire.Value {
+			l := messages(v)
+			for j := i; j < len(l); j++ {
+				l[j] = l[j].With("session_id", wire.Text("ses_other"))
+			}
+			return sealFrom(v.With("messages", value(l)), i)
+		}, "all messages name the session, the last like the first", "what was said in one negotiation counts in another")
+	}
+	bad("without-offer", wire.RulePrevHash, true, rearranged(func(l []wire.Value) []wire.Value { return slices.Delete(l, indexOffer, indexOffer+1) }), "no message is missing, not even one that the rest can do without", "somebody leaves out what they would rather not have said")
+	faults = append(faults,
+		fault{name: "session-other-than-expected", rule: wire.RuleSession, context: wire.M{"session_id": "ses_boats_40"}, why: "the reader knows which session it is about", breaks: "the transcript of one negotiation is shown for another"},
+		fault{name: "session-expected-in-other-case", rule: wire.RuleSession, context: wire.M{"session_id": strings.ToUpper(talkID)}, why: "ids are compared letter for letter", breaks: "the transcript of one negotiation is shown for another"},
+		fault{name: "session-not-expected", context: wire.M{"session_id": nil}, why: "a reader that expects no session takes the one that is named"},
+		fault{name: "ends-early", shared: true, edit: first(3), why: "a transcript may end while the session goes on"},
+		fault{name: "only-open", shared: true, edit: first(1), why: "a transcript may be of one message"},
+		fault{name: "one-more", shared: true, edit: say(guide, "commit", 240, `{}`), why: "what follows in order is part of it"},
+		fault{name: "in-reply-to-nothing", edit: in(indexCounter, "/in_reply_to", `"msg_99"`), why: "in_reply_to is a hint and no link"},
+	)
+	return faults
+}
+
+// chainSignatureFaults are messages that their sender did not sign as they are, in
+// an unbroken chain.
+func chainSignatureFaults(sound wire.Value) (faults []fault) {
+	const forged = "whoever keeps the transcript writes it anew, and the chain of hashes is unbroken"
+	bad := func(name string, rule *wire.Rule, after func(wire.Value) wire.Value, why, breaks string) {
+		faults = append(faults, fault{name: name, rule: rule, shared: true, after: after, why: why, breaks: breaks})
+	}
+	list := messages(sound)
+	for i, name := range dealNames {
+		sender, _ := list[i].At("from", "agent_id")
+		counterparty := hirer
+		if sender.Text() == hirer {
+			counterparty = guide
+		}
+		bad("signature-of-"+name+"-by-counterparty", wire.RuleSignature, unsigned(i, signedBare(counterparty)), "each message is signed by its sender, not by whom it is for", forged)
+		bad("signature-of-"+name+"-by-stranger", wire.RuleSignature, unsigned(i, signedBare(thief)), "each message is signed by its sender", forged)
+		another := list[(i+1)%dealLength]
+		if i == dealLength-1 {
+			another = list[indexOffer]
+		}
+		text, _ := another.Get("signature")
+		bad("signature-of-"+name+"-from-another", wire.RuleSignature, unsigned(i, func(m wire.Value) wire.Value { return m.With("signature", text) }), "a signature is for one message", forged)
+		bad("signature-of-"+name+"-before-linking", wire.RuleSignature, unsigned(i, func(m wire.Value) wire.Value {
+			return m.With("signature", signature(m.Without("signature").Without("prev_hash"), sender.Text()))
+		}), "prev_hash is signed", "a message that was signed for one place is put into another")
+		bad("signature-of-"+name+"-changed-reasoning", wire.RuleSignature, unsigned(i, func(m wire.Value) wire.Value { return m.With("reasoning", wire.Text("added later")) }), "reasoning is signed like everything else", forged)
+		bad("signature-of-"+name+"-changed-time", wire.RuleSignature, unsigned(i, func(m wire.Value) wire.Value { return m.With("timestamp", wire.Text(clock(60*i+1))) }), "the time is signed", "a message is moved to the right side of a deadline")
+		bad("signature-of-"+name+"-bit", wire.RuleSignature, unsigned(i, respell("/signature", bits(7*i+3, 4))), "every bit of a signature counts", forged)
+	}
+	for i, sp := range spellings {
+		n := i % dealLength
+		// The contract's readers take keys and signatures with and without padding,
+		// and other laxities; ours do not.
+		faults = append(faults, fault{name: "signature-" + sp.name, rule: wire.RuleSignatureForm, after: unsigned(n, respell("/signature", sp.edit)), why: sp.why, breaks: spellingBreaks})
+	}
+	for i, c := range []struct{ pointer, text string }{
+		{"/body/terms/price/constraints/max", "9000"}, {"/body/extensions", `["x"]`}, {"/body/terms/price/value", "62"}, {"/body/terms/boats/value", "5"}, {"/body/offer_id", `"off_1"`},
+	} {
+		bad("signature-of-"+dealNames[i]+"-changed-body", wire.RuleSignature, unsigned(i, set(c.pointer, c.text)), "the body is signed", "the terms of a deal are others than those that were signed")
+	}
+	keys := publicKeys(hirer, guide)
+	faults = append(faults,
+		fault{name: "key-of-initiator-unknown", rule: wire.RuleUnknownKey, shared: true, context: wire.M{"public_keys": publicKeys(guide)}, contract: wire.M{"public_keys_b64url": publicKeys(guide)},
+			why: "without a sender's key nothing can be said for its messages", breaks: "messages that nobody verified count as said"},
+		fault{name: "key-of-responder-unknown", rule: wire.RuleUnknownKey, shared: true, context: wire.M{"public_keys": publicKeys(hirer)}, contract: wire.M{"public_keys_b64url": publicKeys(hirer)},
+			why: "without a sender's key nothing can be said for its messages", breaks: "messages that nobody verified count as said"},
+		fault{name: "keys-swapped", rule: wire.RuleSignature, shared: true, context: wire.M{"public_keys": wire.M{hirer: keys[guide], guide: keys[hirer]}}, contract: wire.M{"public_keys_b64url": wire.M{hirer: keys[guide], guide: keys[hirer]}},
+			why: "each message is verified under the key of its own sender", breaks: "each party speaks for the other"},
+		fault{name: "key-one-for-all", rule: wire.RuleSignature, shared: true, context: wire.M{"public_keys": wire.M{hirer: keys[hirer], guide: keys[hirer]}}, contract: wire.M{"public_keys_b64url": wire.M{hirer: keys[hirer], guide: keys[hirer]}},
+			why: "each message is verified under the key of its own sender", breaks: "one party speaks for the other"},
+		fault{name: "key-rotated", rule: wire.RuleSignature, shared: true, context: wire.M{"public_keys": wire.M{hirer: keys[hirer], guide: key("a new key of the guide").Public()}}, contract: wire.M{"public_keys_b64url": wire.M{hirer: keys[hirer], guide: key("a new key of the guide").Public()}},
+			why: "a message is verified under the key that the verifier has for its sender", breaks: "messages under a key that was given up count"},
+	)
+	return faults
+}
+
+// clockFaults are messages of a time before the session clock or after now.
+func clockFaults() (faults []fault) {
+	const backdated = "a party answers after a deadline and says that it was before"
+	const future = "a party makes its messages look younger than they are, and moves the clock by which all others are judged"
+	at := func(name string, rule *wire.Rule, edit func(wire.Value) wire.Value, why, breaks string) {
+		faults = append(faults, fault{name: name, rule: rule, edit: edit, why: why, breaks: breaks})
+	}
+	text := func(i int, text string) func(wire.Value) wire.Value { return in(i, "/timestamp", `"`+text+`"`) }
+	times := [dealLength]int{0, 30, 60, 120, 180}
+	for i, name := range dealNames {
+		if i > 0 {
+			t := times[i-1]
+			at("skewed-"+name, nil, timed(i, t-120), "clocks differ by up to 120 seconds", "")
+			for _, back := range []struct {
+				name string
+				text string
+				why  string
+			}{
+				{"-by-a-second", clock(t - 121), "a message is at most 120 seconds before the session clock"},
+				{"-by-a-nanosecond", strings.Replace(clock(t-121), "Z", ".999999999Z", 1), "a fraction of a second counts"},
+				{"-by-an-hour", clock(t - 3600), "a message is at most 120 seconds before the session clock"},
+				{"-by-a-year", strings.Replace(clock(t), "2026", "2025", 1), "a message is at most 120 seconds before the session clock"},
+				{"-by-its-offset", strings.Replace(clock(t), "Z", "+02:00", 1), "an offset is part of the time: nine o'clock two hours to the east was two hours ago"},
+			} {
+				at("backdated-"+name+back.name, wire.RuleBackdated, text(i, back.text), back.why, backdated)
+			}
+		}
+		edit := first(i + 1)
+		limit := func(before int) wire.M { return wire.M{"now": clock(times[i] - before)} }
+		faults = append(faults,
+			fault{name: "now-at-the-skew-of-" + name, edit: edit, context: limit(120), why: "clocks differ by up to 120 seconds"},
+			fault{name: "future-" + name + "-by-a-second", rule: wire.RuleFuture, edit: edit, context: limit(121), why: "a message is at most 120 seconds after the reader's now", breaks: future},
+			fault{name: "future-" + name + "-by-a-nanosecond", rule: wire.RuleFuture, edit: all(edit, text(i, strings.Replace(clock(times[i]), "Z", ".000000001Z", 1))), context: limit(120), why: "a fraction of a second counts", breaks: future},
+			fault{name: "future-" + name + "-by-an-hour", rule: wire.RuleFuture, edit: edit, context: limit(3600), why: "a message is at most 120 seconds after the reader's now", breaks: future},
+			fault{name: "future-" + name + "-by-its-offset", rule: wire.RuleFuture, edit: all(edit, text(i, strings.Replace(clock(times[i]), "Z", "-01:00", 1))), context: limit(-120), why: "an offset is part of the time: nine o'clock one hour to the west is an hour from now", breaks: future},
+		)
+	}
+	at("same-second", nil, all(timed(1, 0), timed(2, 0), timed(3, 0), timed(4, 0)), "messages may have one time: their order is that of the chain", "")
+	at("clock-of-the-largest", wire.RuleBackdated, all(timed(2, 900), timed(3, 790), timed(4, 779)), "the session clock is the largest time so far, not that of the last message", backdated)
+	at("clock-back-and-forth", nil, all(timed(2, 900), timed(3, 780), timed(4, 780)), "two messages in a row may be at the skew", "")
+	at("fraction", nil, text(4, "2026-09-14T09:03:00.25Z"), "a time may have a fraction", "")
+	at("offset", nil, text(4, "2026-09-14T12:03:00+03:00"), "a time may have an offset", "")
+	return faults
+}
+
+// fileFaults are files that hold no transcript.
+func fileFaults() (faults []fault) {
+	bad := func(name string, after func(wire.Value) wire.Value, why string) {
+		faults = append(faults, fault{name: name, rule: session.RuleDocument, after: after, why: why, breaks: "a program that finds no messages where it looks finds nothing wrong with them"})
+	}
+	bad("file-no-messages", drop("/messages"), "a transcript has messages")
+	bad("file-empty", set("/messages", "[]"), "a transcript has at least one message")
+	bad("file-empty-array", become(parse("[]")), "a transcript has at least one message")
+	bad("file-null-messages", set("/messages", "null"), "messages is a list")
+	bad("file-object-messages", set("/messages", `{"0":{}}`), "messages is a list")
+	bad("file-text", become(parse(`"messages"`)), "a transcript is an object or a list")
+	bad("file-null", become(parse(`null`)), "a transcript is an object or a list")
+	bad("file-twin", set("/Messages", "[]"), "no member differs from messages only in case")
+	bad("file-twin-receipt", set("/Receipt", "{}"), "no member differs from receipt only in case")
+	bad("file-twin-evidence", set("/EVIDENCE", "{}"), "no member differs from evidence only in case")
+	bad("file-null-receipt", set("/receipt", "null"), "a transcript without a receipt has no member for it")
+	bad("file-list-receipt", set("/receipt", "[]"), "there is one receipt")
+	bad("file-null-evidence", set("/evidence", "null"), "a transcript without evidence has no member for it")
+	bad("file-text-evidence", set("/evidence", `"msg_6"`), "evidence is a message")
+	faults = append(faults,
+		fault{name: "file-array", after: func(v wire.Value) wire.Value { m, _ := v.Get("messages"); return m }, why: "a list of messages is a transcript"},
+		fault{name: "file-unknown-member", after: set("/x_stored_by", `"relay"`), why: "a file may say more than the transcript"},
+	)
+	for i, c := range []struct{ name, text string }{{"null", "null"}, {"text", `"msg_1"`}, {"list", "[]"}, {"empty-object", "{}"}} {
+		faults = append(faults, fault{name: "message-is-" + c.name, rule: wire.RuleEnvelope, after: in(i+1, "", c.text), why: "every message is a message", breaks: "something that is no message stands in a transcript and is passed over"})
+	}
+	for _, m := range envelopeRequired {
+		faults = append(faults, fault{name: "message-without-" + slug(m), rule: wire.RuleEnvelope, edit: drop("/messages/4/" + m), why: "every message of a transcript has " + m, breaks: "a reader fills in what is not there, each in its own way"})
+	}
+	return faults
+}
