@@ -20,7 +20,9 @@ import (
 // specimens are all kinds, in the order of SPEC §12.3.
 var specimens = []func() specimen{
 	approval,
-	messageChain, transcriptChain, transcriptMoves, transcriptTime, transcriptBodies, transcriptOffers, transcriptMany, transcriptMediated, transcriptEvidence, message, jsonText, signedText, signedES256,
+	messageChain, transcriptChain, transcriptMoves, transcriptTime, transcriptBodies, transcriptOffers, transcriptMany, transcriptMediated, transcriptEvidence,
+	receiptAgreed, receiptWithdrawn, receiptRejected, receiptDeclined, receiptDormant, receiptExpired, receiptReturned, receiptBroken, receiptOfMany, receiptMediated, receiptTooSoon,
+	message, jsonText, signedText, signedES256,
 }
 
 func main() {
