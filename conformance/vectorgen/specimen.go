@@ -21,6 +21,7 @@ type specimen struct {
 	// The profile of the public contract for this kind, if there is one, judges the
 	// faults that are marked as shared.
 	contract        string
+	contractRecord  string // record_type there, if it is another
 	contractContext func(wire.Value) wire.M
 
 	faults []fault
@@ -84,6 +85,9 @@ func (s specimen) vectors() []vector {
 		if f.shared && s.contract != "" {
 			made.id, made.profile = "contract-"+made.id, s.contract
 			made.context = override(s.contractContext(v), f.contract)
+			if s.contractRecord != "" {
+				made.record = s.contractRecord
+			}
 			if f.rule != nil && f.class != "" {
 				made.reason = f.class
 			}

@@ -172,7 +172,7 @@ func transcript(prefix string, v wire.Value, roles map[string]string, faults ...
 // chained gives a specimen the contract's profile for chains, which looks at links
 // and signatures alone.
 func chained(s specimen) specimen {
-	s.contract = "message-chain-v1"
+	s.contract, s.contractRecord = "message-chain-v1", "message_chain"
 	keys := maps.Clone(s.context["public_keys"].(wire.M))
 	s.contractContext = func(wire.Value) wire.M { return wire.M{"public_keys_b64url": keys} }
 	return s

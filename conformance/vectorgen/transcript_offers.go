@@ -88,7 +88,7 @@ func spaceFaults() (faults []fault) {
 	}
 	whole("256-terms", nil, many(256), "there may be 256 terms")
 	whole("257-terms", offer.RuleSpace, many(257), "there are at most 256 terms")
-	whole("list", offer.RuleSpace, `["price"]`, "terms is an object")
+	whole("terms-list", offer.RuleSpace, `["price"]`, "terms is an object")
 	whole("terms-null", offer.RuleSpace, `null`, "terms is an object")
 	whole("empty-id", offer.RuleSpace, `{"": {}}`, "a term has an id")
 	whole("id-256", nil, `{"`+strings.Repeat("p", 256)+`": {}}`, "a term id may have 256 bytes")
