@@ -78,7 +78,6 @@ func receiptExpired() specimen {
 		fault{name: "now-at-the-deadline", context: wire.M{"now": clock(600)}, why: "at the very second of the deadline the session has expired"},
 		fault{name: "now-before-the-deadline", rule: session.RuleReceiptOutcome, context: wire.M{"now": clock(599)}, why: "the session has not expired yet: the skew makes nothing expire early", breaks: early},
 		fault{name: "now-in-the-skew", rule: session.RuleReceiptOutcome, context: wire.M{"now": clock(480)}, why: "the session has not expired yet: the skew makes nothing expire early", breaks: early},
-		fault{name: "longer-session", rule: session.RuleReceiptOutcome, edit: in(0, "/body/timing/session_ttl", "6000"), why: "by its own timing the session lives", breaks: early},
 	)
 	return s
 }

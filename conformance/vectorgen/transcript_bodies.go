@@ -102,6 +102,12 @@ func names(n int) string {
 }
 
 func answerFaults() (faults []fault) {
+	// No extensions, so that what a careless reader makes of these repeats them.
+	answer := func(name, list, why string) fault {
+		f := badBody(1, "accept-session-extensions-"+name, session.RuleBody, "/extensions", list, why)
+		f.edit = all(drop("/messages/0/body/extensions"), f.edit)
+		return f
+	}
 	const unasked = "one party holds the other to an extension that it does not know"
 	for _, c := range []struct{ name, list, why string }{
 		{"fewer", `["urn:x:weather"]`, "who accepts the session accepts all its extensions"}, {"none", `[]`, "who accepts the session accepts its extensions"},
@@ -115,9 +121,9 @@ func answerFaults() (faults []fault) {
 		fault{name: "accept-session-unasked-extension", rule: session.RuleExtensions, edit: all(first(2), drop("/messages/0/body/extensions")), why: "an answer adds no extension", breaks: unasked},
 		fault{name: "accept-session-no-extensions", edit: all(first(2), drop("/messages/0/body/extensions"), in(1, "/body", `{"extensions": []}`)), why: "no extensions and an empty list are the same"},
 		fault{name: "accept-session-same-order", edit: in(1, "/body/extensions", `["urn:x:weather","urn:x:insurance"]`), why: "extensions have no order"},
-		badBody(1, "accept-session-extensions-text", session.RuleBody, "/extensions", `"urn:x:weather"`, "extensions is a list"),
-		badBody(1, "accept-session-extensions-null", session.RuleBody, "/extensions", `null`, "extensions is a list"),
-		badBody(1, "accept-session-extensions-number", session.RuleBody, "/extensions/1", `7`, "an extension is a name"),
+		answer("text", `"urn:x:weather"`, "extensions is a list"),
+		answer("null", `null`, "extensions is a list"),
+		answer("number", `[7]`, "an extension is a name"),
 		badBody(1, "accept-session-twin", session.RuleBody, "/Extensions", `[]`, "no member of the body differs from extensions only in case"),
 	)
 	return faults

@@ -127,7 +127,7 @@ func roleFaults() []fault {
 		{name: "stranger-declines", rule: session.RuleParty, edit: all(first(1), move(broker, wire.TypeDeclineSession, 30)), why: "who was invited answers", breaks: forced},
 		{name: "opened-by-responder", rule: session.RuleParty, edit: all(first(0), say(guide, "open", 0, bodies[wire.TypeOpen])), why: "the reader knows who is the initiator", breaks: "roles are exchanged, and with them who offered and who was asked"},
 		{name: "opened-by-stranger", rule: session.RuleParty, edit: all(first(0), saying(to(line(broker, "open", 0, bodies[wire.TypeOpen]), guide))), why: "the reader knows who is the initiator", breaks: forced},
-		{name: "invites-stranger", rule: session.RuleParty, edit: in(0, "/to", `[{"agent_id":"`+guide+`"},{"agent_id":"`+broker+`"}]`), why: "the reader knows who the responders are", breaks: forced},
+		{name: "invites-stranger", rule: session.RuleParty, edit: all(first(1), in(0, "/to", `[{"agent_id":"`+guide+`"},{"agent_id":"`+broker+`"}]`)), why: "the reader knows who the responders are", breaks: forced},
 		{name: "invites-only-stranger", rule: session.RuleParty, edit: all(first(1), in(0, "/to", `[{"agent_id":"`+broker+`"}]`)), why: "the reader knows who the responders are", breaks: forced},
 		{name: "parties-unknown", context: wire.M{"parties": nil}, why: "a reader that does not know the parties takes those that open names"},
 		{name: "parties-unknown-stranger", rule: session.RuleParty, edit: all(first(4), move(broker, wire.TypeOffer, 180)), context: wire.M{"parties": nil}, why: "who is not in open is no party, whoever reads", breaks: forced},

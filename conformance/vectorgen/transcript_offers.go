@@ -97,10 +97,16 @@ func spaceFaults() (faults []fault) {
 	return faults
 }
 
+// loose is the space without its bounds.
+const loose = `{"price": {"type": "numeric"}, "boats": {"type": "numeric"}, "day": {"type": "temporal"}, "berth": {"type": "categorical"}, "skipper": {"type": "boolean"}, "note": {"type": "text"}, "gear": {"type": "composite"}}`
+
 // valueFaults are values that an offer gives to a term.
 func valueFaults() (faults []fault) {
 	give := func(name string, rule *wire.Rule, term, object, why string) {
 		f := fault{name: "value-" + name, rule: rule, edit: all(first(3), in(indexOffer, "/body/terms/"+term, object)), why: why}
+		if rule == offer.RuleTermType || rule == offer.RuleTerm { // without bounds, which such a value breaks as well
+			f.edit = all(in(0, "/body/terms", loose), f.edit)
+		}
 		if rule != nil {
 			f.breaks = "a deal is made that open excluded, or one that the parties read differently"
 		}
