@@ -185,7 +185,7 @@ func (s *CosignSubject) checkSignature() error {
 func (s *CosignSubject) verifyEntry(i int, agent wire.AgentID, keys wire.Keys) error {
 	at := fmt.Sprintf("/parties/%d/signature", i)
 	text, ok := s.Receipt.value.At("parties", fmt.Sprint(i), "signature")
-	if ok {
+	if ok && !s.Unpadded {
 		if text, ok = padded(text.Text()); !ok {
 			return RuleCosignSignature.Because(at, errUnpadded)
 		}

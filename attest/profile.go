@@ -49,7 +49,7 @@ func ReadAgentProfile(v wire.Value) (*AgentProfile, error) {
 	p := &AgentProfile{
 		Agent: wire.ReadID[wire.AgentID](r, "agent_id"), Name: r.Text("name"), Description: r.Text("description"),
 		TTL:    time.Duration(min(r.Int("ttl", 0, maxCount), math.MaxInt64/int64(time.Second))) * time.Second,
-		signed: signedProfile(v), value: v,
+		signed: SignedProfile(v), value: v,
 	}
 	p.UpdatedAt, _ = wire.ParseTime(r.Text("updated_at"))
 	capabilities := r.Object("capabilities")
@@ -87,9 +87,9 @@ var (
 	reputationMembers = []string{"provider", "subject_did", "tier", "composite"}
 )
 
-// signedProfile cuts what the agent signs out of what was received: nothing that is
-// missing is filled in.
-func signedProfile(v wire.Value) wire.Value {
+// SignedProfile cuts what the agent signs out of a profile as it was received:
+// nothing that is missing is filled in.
+func SignedProfile(v wire.Value) wire.Value {
 	v = v.Only(profileMembers...)
 	trust, _ := v.Get("trust_signals")
 	trust = withoutNulls(trust.Only(trustMembers...))

@@ -3,6 +3,7 @@ package attest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/concordia-node/concordia/internal/schema"
@@ -17,6 +18,10 @@ type Verifier struct {
 	Now         time.Time
 	Policy      Policy       // zero fields are the defaults
 	Revocations *Revocations // nil: nobody was asked
+
+	// Unpadded takes signatures without padding as well, and in the cosign lane those
+	// with it, as the public conformance contract does.
+	Unpadded bool
 
 	// Canonical returns the bytes that are hashed or signed; nil stands for
 	// Value.Canonical. A conformance runner makes them a second time with another
@@ -85,7 +90,11 @@ func (f *Verifier) CheckSignature(c Claim) error {
 	if err != nil {
 		return c.Rule.Because(c.At, err)
 	}
-	if err := key.VerifyText(message, c.Text.Text()); err != nil {
+	text := c.Text.Text()
+	if f.Unpadded {
+		text += strings.Repeat("=", -len(text)&3)
+	}
+	if err := key.VerifyText(message, text); err != nil {
 		return c.Rule.Because(c.At, err)
 	}
 	return nil

@@ -30,8 +30,14 @@ type Subject struct {
 	Now        time.Time
 	Context    wire.Value // what the judge knows besides; see each kind
 
-	// Revokers says whose revocation records count against whatever they name; nil:
-	// whoever has a key in Keys. The issuer of an artifact may always revoke it.
+	// Told says that keys and context are all there is to know, as those of a case
+	// are: everybody with a key may revoke, a mandate that is not said to have been used
+	// was not, a bare key name is the provider's. Else all that is an open question.
+	Told bool
+
+	// Revokers says whose revocation records count against whatever they name, beside
+	// the issuer of an artifact, who may always revoke it; nil: nobody's, or if Told
+	// everybody's who has a key.
 	Revokers func(wire.AgentID) bool
 }
 
@@ -58,6 +64,7 @@ func ReadCase(data []byte) (*Case, error) {
 	if r.Has("expected") {
 		r.OneOf("expected", "accept", "reject")
 	}
+	c.Subject.Told = true
 	c.Subject.Now = r.Time("now")
 	keys := make(caseKeys)
 	for id := range r.Object("public_keys").Whole().Members() {
@@ -79,6 +86,15 @@ func ReadCase(data []byte) (*Case, error) {
 
 func (s *Subject) readArtifact(r wire.Reader) error {
 	var text []byte
+	given := 0
+	for _, name := range []string{"input", "raw", "raw_base64", "generator"} {
+		if r.Has(name) {
+			given++
+		}
+	}
+	if given != 1 {
+		return errCaseInput
+	}
 	switch {
 	case r.Has("input"):
 		s.Artifact = r.Value("input")
@@ -100,8 +116,6 @@ func (s *Subject) readArtifact(r wire.Reader) error {
 		}
 		text = []byte(g.Text("prefix") + strings.Repeat(opened, count) + g.Text("middle") +
 			strings.Repeat(closed, count) + g.Text("suffix"))
-	default:
-		return errCaseInput
 	}
 	s.Artifact, s.Unreadable = wire.Parse(text, wire.DocumentLimits)
 	return nil
@@ -133,6 +147,7 @@ var judges = map[string]func(Subject) wire.Report{
 	"cascade_traversal": judgeTraversal,
 	"chain_session":     judgeChainSession,
 	"closure":           judgeClosure,
+	"closure_predicate": judgeClosurePredicate,
 	"commitment":        judgeCommitment,
 	"competence_proof":  judgeCompetenceProof,
 	"cosign":            judgeCosign,
@@ -216,10 +231,32 @@ func (s Subject) verifier() attest.Verifier {
 	return f
 }
 
+// RecordErrors returns why revocation records of the context do not verify. To a
+// verifier who was given them such a record leaves open what it revokes.
+func (s Subject) RecordErrors() []error {
+	records, ok := s.list("revocation_records")
+	if !ok {
+		return []error{errNoRecords}
+	}
+	var list []error
+	_, reports := attest.Verifier{Keys: s.Keys, Now: s.Now}.ReadRevocations(records, nil)
+	for _, r := range reports {
+		if err := r.Err(); err != nil {
+			list = append(list, err)
+		}
+	}
+	return list
+}
+
+var errNoRecords = errors.New("revocation_records is no list")
+
 // trusts reports whether a record of that agent counts.
 func (s Subject) trusts(agent wire.AgentID) bool {
 	if s.Revokers != nil {
 		return s.Revokers(agent)
+	}
+	if !s.Told {
+		return false
 	}
 	_, err := s.Keys.Key(agent, s.Now)
 	return err == nil

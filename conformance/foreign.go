@@ -18,9 +18,10 @@ import (
 // one question a line and answers one line each. A Foreign asks one question at a
 // time; run several for several jobs.
 type Foreign struct {
-	Command []string      // program and arguments
-	Timeout time.Duration // for one answer
-	Stderr  io.Writer     // what the program says besides; nil: nobody listens
+	Context context.Context // ends the program; nil: only Close does
+	Command []string        // program and arguments
+	Timeout time.Duration   // for one answer
+	Stderr  io.Writer       // what the program says besides; nil: nobody listens
 
 	running *foreignProcess
 }
@@ -42,6 +43,7 @@ const maxAnswer = 64 << 10
 
 var (
 	errCrashed = errors.New("the verifier ended without an answer")
+	errLong    = errors.New("the answer is longer than 64 KiB")
 	errSlow    = errors.New("the verifier gave no answer in time")
 	errUnasked = errors.New("the verifier said something that it was not asked, or ended")
 	errAnswer  = errors.New("the answer is not a JSON object with a verdict")
@@ -57,13 +59,17 @@ func (f *Foreign) Judge(q Question) (string, wire.Class, error) {
 	}
 	verdict, reason, err := f.ask(q)
 	if err != nil {
-		f.Close()
+		f.kill()
 	}
 	return verdict, reason, err
 }
 
 func (f *Foreign) start() error {
-	ctx, stop := context.WithCancel(context.Background())
+	ctx := f.Context
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	ctx, stop := context.WithCancel(ctx)
 	cmd := exec.CommandContext(ctx, f.Command[0], f.Command[1:]...)
 	cmd.Stderr = f.Stderr
 	killAll(cmd)
@@ -100,8 +106,11 @@ func (p *foreignProcess) read(ctx context.Context, out io.Reader) {
 		}
 	}
 	err := s.Err()
-	if err == nil {
+	switch {
+	case err == nil:
 		err = errCrashed
+	case errors.Is(err, bufio.ErrTooLong):
+		err = errLong
 	}
 	select {
 	case p.lines <- answerLine{err: err}:
@@ -116,10 +125,21 @@ type question struct {
 	Context json.RawMessage `json:"context"`
 }
 
-// answer is what it says. Other members are ignored.
-type answer struct {
-	Verdict string     `json:"verdict"`
-	Reason  wire.Class `json:"reason"`
+// ruleAnswer is the shape of an answer; other members are ignored.
+var ruleAnswer = &wire.Rule{Section: "12.6", Name: "answer", Class: wire.ClassSchema, Text: "an answer has a verdict and perhaps one of the seven classes as its reason"}
+
+func readAnswer(line []byte) (verdict string, reason wire.Class, err error) {
+	v, err := wire.Parse(line, wire.Limits{Size: maxAnswer, Depth: wire.MaxDepth})
+	if err != nil {
+		return "", "", err
+	}
+	r := wire.Read(v, "", ruleAnswer)
+	r.Open("verdict", "reason")
+	verdict = r.OneOf("verdict", "accept", "reject")
+	if r = r.WithoutNulls(); r.Has("reason") {
+		reason = wire.Class(r.OneOf("reason", reasonClasses...))
+	}
+	return verdict, reason, r.Err()
 }
 
 func (f *Foreign) ask(q Question) (string, wire.Class, error) {
@@ -147,9 +167,9 @@ func (f *Foreign) ask(q Question) (string, wire.Class, error) {
 		if got.err != nil {
 			return "", "", got.err
 		}
-		var a answer
-		if err := json.Unmarshal(got.text, &a); err != nil || a.Verdict != "accept" && a.Verdict != "reject" {
-			return "", "", errAnswer
+		verdict, reason, err := readAnswer(got.text)
+		if err != nil {
+			return "", "", fmt.Errorf("%w: %w", errAnswer, err)
 		}
 		// An answer before the whole question was read is no answer to it.
 		select {
@@ -160,21 +180,40 @@ func (f *Foreign) ask(q Question) (string, wire.Class, error) {
 		case <-timer.C:
 			return "", "", errSlow
 		}
-		return a.Verdict, a.Reason, nil
+		return verdict, reason, nil
 	case <-timer.C:
 		return "", "", errSlow
 	}
 }
 
-// Close ends the program.
+// Close lets the program end: it sees the end of its input and has the time of one
+// answer left. It returns an error if the program says something then, for it has
+// answered more than it was asked and its answers may belong to other questions.
 func (f *Foreign) Close() error {
 	p := f.running
 	if p == nil {
 		return nil
 	}
+	p.in.Close()
+	timer := time.NewTimer(f.Timeout)
+	defer timer.Stop()
+	var err error
+	select {
+	case last := <-p.lines:
+		if last.err == nil {
+			err = errUnasked
+		}
+	case <-timer.C:
+	}
+	f.kill()
+	return err
+}
+
+// kill ends the program at once.
+func (f *Foreign) kill() {
+	p := f.running
 	f.running = nil
 	p.in.Close()
 	p.stop()
 	p.cmd.Wait() // it was killed: that it says so is no news
-	return nil
 }

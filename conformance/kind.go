@@ -14,7 +14,7 @@ var kinds = []struct {
 }{
 	{"attestation", has("concordia_attestation")},
 	{"receipt_bundle", has("concordia_receipt_bundle")},
-	{"competence_proof", has("concordia_competence_proof")},
+	{"competence_proof", has("merkle_proofs", "revealed_attestations")},
 	{"approval_receipt", says("artifact_type", "ApprovalReceipt")},
 	{"fulfillment", says("attestation_type", "FulfillmentAttestation")},
 	{"cascade_traversal", has("revocation", "artifacts", "target")},
@@ -23,9 +23,11 @@ var kinds = []struct {
 	{"mandate", has("mandate_id", "issuer")},
 	{"closure", has("predicate", "chain_session", "commitments")},
 	{"chain_session", has("initial_session", "attempt_transition")},
+	{"chain_session", has("chain_session_id", "participants", "state")},
 	{"commitment", has("commitment_id", "committer_did")},
 	{"activation_proof", has("activation_proof_id", "predicate_evaluation")},
 	{"unwind", has("unwind_record_id", "dissolution_reason")},
+	{"closure_predicate", isClosurePredicate},
 	{"predicate", has("predicate_id", "condition")},
 	{"agent_profile", says("type", "concordia.agent_profile")},
 	{"envelope", has("envelope_version", "provider")},
@@ -33,6 +35,12 @@ var kinds = []struct {
 	{"a2a_part", has("data", "mediaType")},
 	{"transcript", has("messages")},
 	{"message", has("concordia")},
+}
+
+// isClosurePredicate tells a closure predicate by its subject from other predicates.
+func isClosurePredicate(v wire.Value) bool {
+	subject, _ := v.Get("subject")
+	return has("predicate_id", "condition")(v) && strings.HasPrefix(subject.Text(), "urn:concordia:chain-session:")
 }
 
 func has(names ...string) func(wire.Value) bool {

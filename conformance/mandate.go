@@ -10,7 +10,10 @@ import (
 // say was used was not, and without an action none has to be allowed.
 func judgeMandate(s Subject) wire.Report {
 	var use attest.Use
-	var uses int64
+	var uses *int64
+	if s.Told {
+		uses = new(int64)
+	}
 	for name, v := range s.Context.Members() {
 		ok := true
 		switch name {
@@ -29,14 +32,14 @@ func judgeMandate(s Subject) wire.Report {
 				use.StateActive = &active
 			}
 		case "uses":
-			uses, ok = v.Int()
-			ok = ok && uses >= 0
+			n, whole := v.Int()
+			uses, ok = &n, whole && n >= 0
 		}
 		if !ok {
 			return unclear
 		}
 	}
-	use.Uses = &uses
+	use.Uses = uses
 	m, report := s.verifier().VerifyMandate(s.Artifact, use)
 	if m != nil && use.Action.Kind() == wire.Absent {
 		report = withoutAction(report)

@@ -42,8 +42,8 @@ var contract = map[string]profile{
 	"offer-binding-v1":           {offerBinding, []string{"bindings"}},
 	"receipt-v1":                 {approvalReceipt, []string{"schema", "approves-reference", "signature", "expiry", "offer-hash"}},
 	"revocation-v1":              {revocationRecord, []string{"schema", "revokes-reference", "revocation-target", "signature"}},
-	"attestation-v1":             {attestation, []string{"deal-terms", "schema", "signed-parties", "party-signatures", "verified-parties"}},
-	"attestation-countersign-v1": {attestation, []string{"schema", "signed-parties", "digest", "countersigners"}},
+	"attestation-v1":             {attestation, []string{"deal-terms", "schema", "published", "party-signatures", "verified-parties"}},
+	"attestation-countersign-v1": {attestation, []string{"schema", "published", "digest", "countersigners"}},
 	"cascade-decision-v1":        {cascadeDecision, []string{"schema", "decision-id", "expected", "signature"}},
 	"fulfillment-attestation-v1": {fulfillmentAttestation, []string{
 		"schema", "fulfills-reference", "mediated", "fulfills-agreement", "signature",
@@ -66,9 +66,9 @@ var contract = map[string]profile{
 	"unwind-record-v1":            {unwindRecord, []string{"schema", "digest", "signature"}},
 	"closure-predicate-v1":        {closurePredicate, []string{"schema", "digest", "bindings"}},
 	"chain-session-v1":            {chainSession, []string{"schema", "published", "digest"}},
-	"chain-session-transition-v1": {chainTransition, []string{"schema", "published", "instants", "transition"}},
-	"agent-profile-v1":            {agentProfile, []string{"canonical-fields", "schema", "digest", "signature"}},
-	"competence-proof-v1":         {competenceProof, []string{"schema", "count", "membership", "digest", "signature"}},
+	"chain-session-transition-v1": {chainTransition, []string{"schema", "published", "transition"}},
+	"agent-profile-v1":            {agentProfile, []string{"canonical-fields", "members", "digest", "signature"}},
+	"competence-proof-v1":         {competenceProof, []string{"members", "count", "membership", "digest", "signature"}},
 	"receipt-bundle-v1":           {receiptBundle, []string{"schema", "digest", "signature"}},
 	"message-chain-v1": {messageChain, []string{
 		"members", "count", "linkage", "signatures", "hashes",
@@ -102,8 +102,13 @@ func (q Question) Answer() wire.Report {
 		if conditional && !q.hasAction() {
 			continue
 		}
-		report = append(report, wire.Find(step, false, run(step)))
-		if report[len(report)-1].Outcome != wire.Passed && !report[len(report)-1].Optional {
+		err := run(step)
+		if u, ok := errors.AsType[*wire.Unchecked](err); ok && !u.Moot {
+			err = ruleContext.Because("/context", u) // the context does not say what the check needs
+		}
+		finding := wire.Find(step, false, err)
+		report = append(report, finding)
+		if finding.Outcome != wire.Passed && !finding.Optional {
 			break
 		}
 	}
@@ -171,27 +176,68 @@ var (
 	ruleDigest  = &wire.Rule{Section: "12.5", Name: "expected-digest", Class: wire.ClassDigest, Text: "a digest is the one that the context expects"}
 )
 
-var errMissing = errors.New("missing")
+var (
+	errMissing = errors.New("missing")
+	errNoText  = errors.New("want a text")
+	errNoList  = errors.New("want an array")
+)
 
-// text returns a text of the context that may be left out or null.
-func (q Question) text(path ...string) (string, bool) {
-	v, ok := q.Context.At(path...)
-	return v.Text(), ok && v.Kind() != wire.Null
+// text returns a text of the context, and whether it is there: null is not. What is
+// there and no text is an error: an expectation of another type is none that can be
+// met.
+func (q Question) text(path ...string) (text string, given bool, err error) {
+	v, _ := q.Context.At(path...)
+	switch v.Kind() {
+	case wire.Absent, wire.Null:
+		return "", false, nil
+	case wire.String:
+		return v.Text(), true, nil
+	}
+	return "", true, ruleContext.Because("/context"+wire.Pointer(path...), errNoText)
+}
+
+// needText is text for what has to be there.
+func (q Question) needText(path ...string) (string, error) {
+	text, given, err := q.text(path...)
+	if err == nil && !given {
+		err = ruleContext.Because("/context"+wire.Pointer(path...), errMissing)
+	}
+	return text, err
+}
+
+// list returns an array of the context, and whether it is there.
+func (q Question) list(name string) (list wire.Value, given bool, err error) {
+	v, _ := q.Context.Get(name)
+	switch v.Kind() {
+	case wire.Absent, wire.Null:
+		return v, false, nil
+	case wire.Array:
+		return v, true, nil
+	}
+	return v, true, ruleContext.Because("/context/"+name, errNoList)
 }
 
 // verifier returns what the context gives: keys, and now if it is needed.
 func (q Question) verifier(keys wire.Keys, timed bool) (attest.Verifier, error) {
-	f := attest.Verifier{Keys: keys, Canonical: q.twice.canonical}
+	f := attest.Verifier{Keys: keys, Canonical: q.twice.canonical, Unpadded: true}
 	if !timed {
 		return f, nil
 	}
-	text, _ := q.text("now")
+	var err error
+	f.Now, err = q.now()
+	return f, err
+}
+
+func (q Question) now() (time.Time, error) {
+	text, err := q.needText("now")
+	if err != nil {
+		return time.Time{}, err
+	}
 	now, err := wire.ParseTime(text)
 	if err != nil {
-		return f, ruleContext.Because("/context/now", err)
+		return now, ruleContext.Because("/context/now", err)
 	}
-	f.Now = now
-	return f, nil
+	return now, nil
 }
 
 // keyText is a key of a context. It passes the gate when somebody asks for it.
@@ -216,8 +262,8 @@ type anybody keyText
 func (k anybody) Key(wire.AgentID, time.Time) (wire.PublicKey, error) { return keyText(k).key() }
 
 func (q Question) oneKey(path ...string) wire.Keys {
-	text, ok := q.text(path...)
-	return anybody{text, ok}
+	v, ok := q.Context.At(path...)
+	return anybody{v.Text(), ok}
 }
 
 // named answers with the key that an object of the context has under the agent's id.
@@ -243,9 +289,9 @@ func (q Question) digestOf(v wire.Value) (string, error) {
 // expectDigest compares the digest of v with a text of the context that may be
 // left out.
 func (q Question) expectDigest(v wire.Value, member string) error {
-	want, ok := q.text(member)
-	if !ok {
-		return nil
+	want, given, err := q.text(member)
+	if err != nil || !given {
+		return err
 	}
 	got, err := q.digestOf(v)
 	if err != nil {

@@ -139,7 +139,7 @@ func (q Question) chainReceipt() error {
 	if err != nil || !ok {
 		return err
 	}
-	if err := signedParties(a, ""); err != nil {
+	if err := published(a, "/receipt"); err != nil {
 		return err
 	}
 	if !a.ClosesChain() {

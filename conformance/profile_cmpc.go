@@ -34,8 +34,11 @@ var closurePredicate = artifactKind(input(cmpc.ReadClosurePredicate),
 	map[string]func(Question, *cmpc.ClosurePredicate) error{
 		"digest": digest[*cmpc.ClosurePredicate](unsigned),
 		"bindings": func(q Question, _ *cmpc.ClosurePredicate) error {
-			checks, _ := q.Context.Get("digest_checks")
-			return q.bindings(checks)
+			checks, _, err := q.list("digest_checks")
+			if err != nil {
+				return err
+			}
+			return q.bindings(checks, "jcs-sha256-pointer")
 		},
 	})
 
@@ -57,7 +60,7 @@ var chainTransition = artifactKind(
 		to, _ := q.Input.Get("attempt_transition")
 		subject := &cmpc.SessionSubject{Session: s, To: cmpc.State(to.Text())}
 		if subject.To == "" {
-			return nil, cmpc.RuleTransition.Because("/attempt_transition", errMissing)
+			return nil, ruleContext.Because("/attempt_transition", errMissing)
 		}
 		text, _ := q.Input.Get("transition_now")
 		now, err := wire.ParseTime(text.Text())

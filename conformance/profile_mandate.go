@@ -25,7 +25,9 @@ func (q Question) mandateSubject(m *attest.Mandate, keys wire.Keys) (*attest.Man
 	f, err := q.verifier(keys, true)
 	s := &attest.MandateSubject{Verifier: f, Mandate: m}
 	s.Use.Action, _ = q.Context.Get("action")
-	s.Use.SequenceKey, _ = q.text("sequence_key")
+	if err == nil {
+		s.Use.SequenceKey, _, err = q.text("sequence_key")
+	}
 	if v, _ := q.Context.Get("state_active"); v.Kind() == wire.Bool {
 		active := v.Bool()
 		s.Use.StateActive = &active

@@ -11,9 +11,20 @@ import (
 var cascadeDecision = artifactKind(input(attest.ReadCascadeDecision),
 	func(q Question, d *attest.CascadeDecision) (*attest.DecisionSubject, error) {
 		f, err := q.verifier(q.oneKey("public_keys_b64url", "issuer"), false)
-		expected, _ := q.text("expected_decision_id")
-		return &attest.DecisionSubject{Verifier: f, Decision: d, Expected: expected}, err
-	}, attest.DecisionChecks(), nil)
+		return &attest.DecisionSubject{Verifier: f, Decision: d}, err
+	}, attest.DecisionChecks(),
+	map[string]func(Question, *attest.CascadeDecision) error{
+		"expected": func(q Question, _ *attest.CascadeDecision) error {
+			want, given, err := q.text("expected_decision_id")
+			if err != nil || !given {
+				return err
+			}
+			if id, _ := q.Input.Get("decision_id"); "sha256:"+id.Text() != want {
+				return attest.RuleDecisionExpected.At("/decision_id")
+			}
+			return nil
+		},
+	})
 
 var fulfillmentAttestation = artifactKind(input(attest.ReadFulfillmentAttestation),
 	func(q Question, a *attest.FulfillmentAttestation) (*attest.FulfillmentSubject, error) {
@@ -37,20 +48,20 @@ var errSeed = errors.New("want 32 bytes")
 // madeFromSeed makes key and signature anew from a published seed, where the
 // context has one: Ed25519 has one signature for each message.
 func madeFromSeed(q Question, _ *attest.FulfillmentAttestation) error {
-	seed, ok := q.text("seed_ed25519_ascii")
-	if !ok {
-		return nil
+	seed, given, err := q.text("seed_ed25519_ascii")
+	if err != nil || !given {
+		return err
 	}
 	key, err := wire.NewPrivateKey([]byte(seed))
 	if err != nil {
 		return ruleContext.Because("/context/seed_ed25519_ascii", errSeed)
 	}
-	if text, _ := q.text("public_key_b64url"); text != key.Public().String() {
-		return ruleSeed.At("/context/public_key_b64url")
+	if text, err := q.needText("public_key_b64url"); err != nil || text != key.Public().String() {
+		return ruleSeed.Because("/context/public_key_b64url", err)
 	}
-	want, ok := q.text("signature_b64url")
-	if !ok {
-		return nil
+	want, given, err := q.text("signature_b64url")
+	if err != nil || !given {
+		return err
 	}
 	preimage, err := q.twice.canonical(unsigned(q.Input))
 	if err != nil {
@@ -67,9 +78,15 @@ func madeFromSeed(q Question, _ *attest.FulfillmentAttestation) error {
 }
 
 func joinKeys(q Question, _ *attest.FulfillmentAttestation) error {
+	if keys, _ := q.Context.Get("join_keys"); keys.Kind() != wire.Object && keys.Kind() != wire.Absent && keys.Kind() != wire.Null {
+		return ruleContext.Because("/context/join_keys", errors.New("want an object"))
+	}
 	for _, name := range []string{"charge_ref", "action_ref"} {
-		want, ok := q.text("join_keys", name)
-		if !ok {
+		want, given, err := q.text("join_keys", name)
+		if err != nil {
+			return err
+		}
+		if !given {
 			continue
 		}
 		if got, _ := q.Input.Get(name); got.Kind() != wire.String || got.Text() != want {
@@ -83,12 +100,18 @@ func joinKeys(q Question, _ *attest.FulfillmentAttestation) error {
 // contract asks for no more of its shape than the parties.
 var cosignedReceipt = artifactKind(
 	func(q Question) (*attest.CosignedReceipt, error) {
-		did, _ := q.text("counterparty_did")
+		did, err := q.needText("counterparty_did")
+		if err != nil {
+			return nil, err
+		}
 		return attest.ReadCosignedParties(q.Input, wire.AgentID(did))
 	},
 	func(q Question, c *attest.CosignedReceipt) (*attest.CosignSubject, error) {
 		f, err := q.verifier(q.oneKey("counterparty_public_key_b64url"), false)
-		publisher, _ := q.text("publisher_did")
+		publisher, missing := q.needText("publisher_did")
+		if missing != nil {
+			return nil, missing
+		}
 		return &attest.CosignSubject{Verifier: f, Receipt: c, Publisher: wire.AgentID(publisher)}, err
 	}, attest.CosignChecks(),
 	map[string]func(Question, *attest.CosignedReceipt) error{
@@ -98,7 +121,10 @@ var cosignedReceipt = artifactKind(
 
 // expectedKey compares the key of the context with the one inside the DID.
 func expectedKey(q Question, _ *attest.CosignedReceipt) error {
-	did, _ := q.text("counterparty_did")
+	did, err := q.needText("counterparty_did")
+	if err != nil {
+		return err
+	}
 	inside, err := wire.ParseDIDKey(wire.AgentID(did))
 	if err != nil {
 		return err

@@ -43,17 +43,16 @@ func strictKind(name string) kind {
 
 // subject returns what a question of a strict profile is about.
 func (q Question) subject() (Subject, error) {
-	text, _ := q.text("now")
-	now, err := wire.ParseTime(text)
+	now, err := q.now()
 	if err != nil {
-		return Subject{}, ruleContext.Because("/context/now", err)
+		return Subject{}, err
 	}
 	keys := make(caseKeys)
 	listed, _ := q.Context.Get("public_keys")
 	for id, v := range listed.Members() {
 		keys[wire.AgentID(id)] = v.Text()
 	}
-	return Subject{Artifact: q.Input, Keys: keys, Now: now, Context: q.Context}, nil
+	return Subject{Artifact: q.Input, Keys: keys, Now: now, Context: q.Context, Told: true}, nil
 }
 
 var (

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"io"
 	"sync"
 
 	"github.com/concordia-node/concordia/wire"
@@ -58,7 +59,8 @@ type Run struct {
 	Profile string  // the only profile to run; all if empty
 }
 
-// Do judges each vector and returns the results in the order of the suite. The
+// Do judges each vector, closes the judges that can be closed, and returns the
+// results in the order of the suite. The
 // problems of the suite, those found by reading the vectors included, count as
 // failures in the summary.
 func (r Run) Do() ([]Result, Summary) {
@@ -81,6 +83,13 @@ func (r Run) Do() ([]Result, Summary) {
 	}
 	close(next)
 	group.Wait()
+	for _, judge := range judges {
+		if c, ok := judge.(io.Closer); ok {
+			if err := c.Close(); err != nil {
+				r.Suite.problem("after the last question: %v", err)
+			}
+		}
+	}
 	return r.sum(all)
 }
 

@@ -28,7 +28,7 @@ func judgeCosign(s Subject) wire.Report {
 // case may name the key so, too: it has no other provider to be confused with.
 func judgeEnvelope(s Subject) wire.Report {
 	keys := s.Keys
-	if kid, _ := s.Artifact.At("provider", "kid"); !strings.HasPrefix(kid.Text(), "did:") {
+	if kid, _ := s.Artifact.At("provider", "kid"); s.Told && !strings.HasPrefix(kid.Text(), "did:") {
 		keys = wire.AnyKeys{keys, alias{s.Keys, wire.AgentID(kid.Text())}}
 	}
 	_, report := attest.Verifier{Keys: keys, Now: s.Now}.VerifyEnvelope(s.Artifact)

@@ -3,6 +3,7 @@ package conformance
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -38,9 +39,6 @@ type Entry struct {
 }
 
 var ruleManifest = &wire.Rule{Section: "12.5", Name: "manifest", Class: wire.ClassSchema, Text: "a manifest lists the files of its suite and counts them"}
-
-// vectorFolder is where the manifests of published suites say that they are.
-const vectorFolder = "conformance/vectors"
 
 // OpenSuite reads the manifest of a suite. files is the folder that holds the
 // manifest, or, if that is conformance/vectors, the folder above both; manifest is
@@ -81,6 +79,9 @@ func OpenSuite(files fs.FS, manifest string) (*Suite, error) {
 		}
 		s.count(others, counts, len(listed.Strings(others)))
 	}
+	if r.Has("mutation_batteries") {
+		s.batteries(r)
+	}
 	if err := r.Err(); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", manifest, err)
 	}
@@ -100,6 +101,19 @@ func (s *Suite) count(section string, counts wire.Reader, n int) {
 	}
 	if want := counts.Int(section, 0, wire.MaxSafeInteger); want != int64(n) {
 		s.problem("the manifest counts %d %s and lists %d", want, section, n)
+	}
+}
+
+// batteries compares the totals that a manifest gives for its mutations.
+func (s *Suite) batteries(r wire.Reader) {
+	var total, accept, reject int64
+	for _, b := range r.Objects("mutation_batteries") {
+		total += b.Int("total", 0, wire.MaxSafeInteger)
+		accept += b.Int("accept", 0, wire.MaxSafeInteger)
+		reject += b.Int("reject", 0, wire.MaxSafeInteger)
+	}
+	if n := int64(s.Sections()[slices.Index(sections, Mutation)]); total != n || accept+reject != n {
+		s.problem("the batteries of the manifest hold %d mutations, %d to accept and %d to reject; %d are listed", total, accept, reject, n)
 	}
 }
 
@@ -146,18 +160,29 @@ func (s *Suite) Sections() []int {
 	return n
 }
 
+var errNotAFile = errors.New("not a regular file")
+
+// readFile reads a file of bounded size. What is no file is not opened: a pipe would
+// keep the run waiting, a device would never end.
 func readFile(files fs.FS, name string) ([]byte, error) {
+	info, err := fs.Stat(files, name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: name, Err: errNotAFile}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening a file of the suite: %w", err)
+	}
 	f, err := files.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("opening a file of the suite: %w", err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
+	data, err := io.ReadAll(io.LimitReader(f, wire.MaxDocumentSize+1))
+	if err == nil && len(data) > wire.MaxDocumentSize {
+		err = wire.RuleSize
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
-	if info.Size() > wire.MaxDocumentSize {
-		return nil, fmt.Errorf("reading %s: %w", name, wire.RuleSize)
-	}
-	return fs.ReadFile(files, name)
+	return data, nil
 }

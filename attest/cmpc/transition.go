@@ -63,7 +63,7 @@ var transitions = []struct {
 		{RuleDissolving, "/unwind_record_id", func(s *ChainSession, _ time.Time) bool { return s.Unwind != "" }},
 	}},
 	{Open, Expired, []precondition{
-		{RuleExpiring, "/activation_deadline", func(s *ChainSession, now time.Time) bool { return !now.Before(s.Deadline) }},
+		{RuleExpiring, "/activation_deadline", func(s *ChainSession, now time.Time) bool { return !s.Deadline.IsZero() && !now.Before(s.Deadline) }},
 		{RuleExpiringUnproved, "/activation_proof_id", func(s *ChainSession, _ time.Time) bool { return s.Activation == "" }},
 	}},
 }
@@ -110,9 +110,6 @@ func (e *IllegalTransition) Error() string {
 // fails with RuleTransition, caused by an *IllegalTransition, or with the rule of
 // the first precondition that is not met. (SPEC §9.11.4)
 func (s *ChainSession) CheckTransition(to State, now time.Time) error {
-	if s.misdated != nil {
-		return s.misdated
-	}
 	for _, t := range transitions {
 		if t.from != s.State || t.to != to {
 			continue

@@ -90,15 +90,15 @@ agreement: its terms, its hash, and when it is void if not settled.`,
 			}
 			rows := [][]string{
 				{"agreement", v.Hash().String()},
-				{"session", printable(string(agreement.Session))},
+				{"session", cli.Printable(string(agreement.Session))},
 				{"agreed", wire.FormatTime(agreement.At)},
 				{"expires", expires},
 			}
 			for _, id := range agreement.Parties {
-				rows = append(rows, []string{"party", printable(string(id))})
+				rows = append(rows, []string{"party", cli.Printable(string(id))})
 			}
 			for id, object := range agreement.Terms.Value().Members() {
-				rows = append(rows, []string{printable(id), termText(object)})
+				rows = append(rows, []string{cli.Printable(id), termText(object)})
 			}
 			a.out.table(rows)
 			return a.out.value(map[string]any{"agreement": v, "hash": v.Hash()})

@@ -85,7 +85,7 @@ func judgeFile(path string) (judgement, error) {
 	j.ID, j.Kind, j.Expected, j.Arguable = c.ID, c.Kind, c.Expected, c.Arguable
 	report, err := c.Judge()
 	if errors.Is(err, conformance.ErrNotBuilt) {
-		j.Skipped = printable(err.Error())
+		j.Skipped = cli.Printable(err.Error())
 		return j, nil
 	}
 	if err != nil {
@@ -122,9 +122,9 @@ func (a *app) printJudgement(j judgement, verbose bool) {
 	if a.out.json || quiet && !verbose {
 		return
 	}
-	name := printable(j.ID)
+	name := cli.Printable(j.ID)
 	if name == "" {
-		name = printable(j.File)
+		name = cli.Printable(j.File)
 	}
 	switch {
 	case j.Skipped != "":
@@ -165,7 +165,7 @@ func (a *app) printTally(t tally) {
 	sort.Strings(kinds)
 	rows := make([][]string, len(kinds))
 	for i, kind := range kinds {
-		rows[i] = []string{fmt.Sprint(t.NotByKind[kind]), "not built: " + printable(kind)}
+		rows[i] = []string{fmt.Sprint(t.NotByKind[kind]), "not built: " + cli.Printable(kind)}
 	}
 	a.out.table(rows)
 }

@@ -33,7 +33,7 @@ type identity struct {
 
 func (a *app) printIdentity(id identity) error {
 	a.out.table([][]string{
-		{"agent", printable(string(id.Agent))},
+		{"agent", cli.Printable(string(id.Agent))},
 		{"public key", id.PublicKey.String()},
 		{"file", id.File},
 	})

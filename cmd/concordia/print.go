@@ -85,15 +85,6 @@ func (p printer) outcome(o wire.Outcome) string {
 	return p.paint(yellow, o.String())
 }
 
-// printable quotes what a terminal might act on.
-func printable(s string) string {
-	q := fmt.Sprintf("%+q", s)
-	if q == `"`+s+`"` || !strings.ContainsFunc(s, unprintable) {
-		return s
-	}
-	return q
-}
-
 // A problem is an error for programs.
 type problem struct {
 	Section string `json:"section,omitempty"`

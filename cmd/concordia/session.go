@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -257,16 +256,16 @@ func (a *app) showSession(doc session.Document, keys wire.Keys, imported bool) e
 		moves[i] = moveOf(i, m.Envelope)
 	}
 	broken, fault := breachOf(s), report.Err()
-	a.out.printf("%s  %s\n", a.out.paint(bold, "session "+printable(string(doc.SessionID()))), s.State())
+	a.out.printf("%s  %s\n", a.out.paint(bold, "session "+cli.Printable(string(doc.SessionID()))), s.State())
 	for _, id := range s.Parties() {
-		a.out.printf("  %-10s %s\n", s.Role(id), printable(string(id)))
+		a.out.printf("  %-10s %s\n", s.Role(id), cli.Printable(string(id)))
 	}
 	for _, m := range moves {
 		a.printMove(s, m)
 	}
 	if broken != nil {
 		a.printMove(s, broken.Move)
-		a.out.printf("%s by %s, of %s (SPEC §%s)\n", a.out.paint(red, "breach"), printable(string(broken.By)), broken.Rule, broken.Section)
+		a.out.printf("%s by %s, of %s (SPEC §%s)\n", a.out.paint(red, "breach"), cli.Printable(string(broken.By)), broken.Rule, broken.Section)
 	}
 	a.printDeal(s)
 	if err := a.out.value(map[string]any{
@@ -287,7 +286,7 @@ func (a *app) printMove(s session.Session, m move) {
 	if who == "" {
 		who = string(m.From)
 	}
-	a.out.printf("  %s  %-10s %-16s %s\n", m.Time[11:], printable(who), a.out.paint(bold, m.Type.Short()), describe(m.Type, m.Body))
+	a.out.printf("  %s  %-10s %-16s %s\n", m.Time[11:], cli.Printable(who), a.out.paint(bold, m.Type.Short()), describe(m.Type, m.Body))
 	if m.Says != "" {
 		a.out.printf("  %21s %q\n", "", cut(m.Says, 300))
 	}
@@ -301,7 +300,7 @@ func describe(t wire.MessageType, body wire.Value) string {
 	case t == wire.TypeOpen:
 		var terms []string
 		for id := range part("terms").Members() {
-			terms = append(terms, printable(id))
+			terms = append(terms, cli.Printable(id))
 		}
 		text = "about " + strings.Join(terms, ", ")
 	case part("conditions").Kind() == wire.Array:
@@ -317,7 +316,7 @@ func describe(t wire.MessageType, body wire.Value) string {
 		for _, b := range part("bundles").Elems() {
 			id, _ := b.Get("bundle_id")
 			terms, _ := b.Get("terms")
-			branches = append(branches, printable(id.Text())+": "+termsText(terms))
+			branches = append(branches, cli.Printable(id.Text())+": "+termsText(terms))
 		}
 		text = strings.Join(branches, "; ")
 	case part("terms").Kind() == wire.Object:
@@ -326,7 +325,7 @@ func describe(t wire.MessageType, body wire.Value) string {
 		text = termsText(part("accepted_terms"))
 	case t == wire.TypeAccept || t == wire.TypeAcceptSession || t == wire.TypeCommit:
 	default:
-		text = printable(body.Canonical())
+		text = cli.Printable(body.Canonical())
 	}
 	return cut(text, 300)
 }
@@ -335,7 +334,7 @@ func describe(t wire.MessageType, body wire.Value) string {
 func termsText(terms wire.Value) string {
 	var list []string
 	for id, object := range terms.Members() {
-		list = append(list, printable(id)+" "+termText(object))
+		list = append(list, cli.Printable(id)+" "+termText(object))
 	}
 	return strings.Join(list, ", ")
 }
@@ -346,12 +345,12 @@ func termText(object wire.Value) string {
 	if !ok {
 		value = object
 	}
-	text := printable(value.Canonical())
+	text := cli.Printable(value.Canonical())
 	if value.Kind() == wire.String {
-		text = printable(value.Text())
+		text = cli.Printable(value.Text())
 	}
 	if currency, ok := object.Get("currency"); ok {
-		text += " " + printable(currency.Text())
+		text += " " + cli.Printable(currency.Text())
 	}
 	return text
 }
@@ -363,7 +362,7 @@ func (a *app) printDeal(s session.Session) {
 	a.out.printf("%s\n", a.out.paint(bold, "agreed"))
 	var rows [][]string
 	for id, object := range s.Deal().Value().Members() {
-		rows = append(rows, []string{printable(id), termText(object)})
+		rows = append(rows, []string{cli.Printable(id), termText(object)})
 	}
 	a.out.table(rows)
 }
@@ -382,6 +381,3 @@ func cut(s string, n int) string {
 	}
 	return s
 }
-
-// unprintable reports what a terminal might act on or a reader might be fooled by.
-func unprintable(r rune) bool { return !unicode.IsPrint(r) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,9 +34,10 @@ artifact of the protocol. Agents whose id is a did:key need no key; of the other
 --keys gives them, a JSON object of agent id and base64url public key.
 
 What an artifact is to be judged for comes from you, too: the offer that an approval
-has to be about, the action that a mandate has to allow. What is left out is not
-checked, and the report says that. Records in --revocations count if they verify
-and you have given the key of who made them.
+has to be about, the action that a mandate has to allow, who has to have signed it.
+What is left out is not checked, and the report says that. Records in --revocations
+count if they verify and are the artifact's own issuer's or a --revoker's. That a
+signature verifies does not say that you should believe who made it: read "by".
 
 With --case each file holds an artifact together with the keys, the time and the
 verdict to expect. An index.json with a list of files stands for those, a directory
@@ -45,10 +47,11 @@ decide the exit code.`,
 		Example: `  concordia verify transcript.json
   concordia verify receipt.json --keys keys.json --at 2026-09-14T09:03:17Z
   concordia verify approval.json --keys keys.json --offer offer.json
-  concordia verify mandate.json --keys keys.json --action action.json --revocations revoked.json
+  concordia verify mandate.json --keys keys.json --action action.json --uses 0 --revocations revoked.json
   concordia verify --case cases/index.json`,
 		Args: cli.Takes,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			with.note(cmd)
 			now := a.now()
 			if at != "" {
 				t, err := wire.ParseTime(at)
@@ -72,10 +75,8 @@ decide the exit code.`,
 				return err
 			}
 			return a.verifyFiles(args, conformance.Subject{
-				Keys: wire.AnyKeys{known, wire.DIDKeys{}}, Now: now, Context: context,
-				// A did:key is a key without anybody's trust.
-				Revokers: func(id wire.AgentID) bool { _, ok := known[id]; return ok },
-			}, with.imported)
+				Keys: wire.AnyKeys{known, wire.DIDKeys{}}, Now: now, Context: context, Revokers: with.revoker,
+			}, &with)
 		},
 	}
 	cmd.Flags().StringArrayVar(&keyFiles, "keys", nil, "JSON `file` with the public keys to trust (repeatable)")
@@ -172,15 +173,18 @@ type verification struct {
 	Verdict  wire.Outcome   `json:"verdict"`
 	State    protocol.State `json:"state,omitempty"`
 	Messages int            `json:"messages,omitempty"`
+	Says     []told         `json:"says,omitempty"`
 	Checks   []finding      `json:"checks"`
+	kind     string         // as package conformance names it
 	report   wire.Report
 }
 
 // verifyValue checks whatever kind of artifact s is about.
-func verifyValue(s conformance.Subject, imported bool) (verification, error) {
+func verifyValue(s conformance.Subject, with *verifyOptions) (verification, error) {
 	v := s.Artifact
-	var r verification
-	switch kind := conformance.KindOf(v); kind {
+	kind := conformance.KindOf(v)
+	r := verification{kind: kind, Says: facts(kind, v)}
+	switch kind {
 	case "transcript":
 		r.Kind = kind
 		doc, err := session.ReadDocument(v)
@@ -189,7 +193,7 @@ func verifyValue(s conformance.Subject, imported bool) (verification, error) {
 			break
 		}
 		var t *session.Transcript
-		t, r.report = doc.Check(doc.SessionID(), s.Keys, s.Now, &session.Options{Import: imported}, parallel)
+		t, r.report = doc.Check(doc.SessionID(), s.Keys, s.Now, &session.Options{Import: with.imported}, parallel)
 		at := t.Session().At(s.Now)
 		r.State, r.Messages = at.State(), at.Len()
 	case "attestation":
@@ -205,10 +209,18 @@ func verifyValue(s conformance.Subject, imported bool) (verification, error) {
 			return r, err
 		}
 	}
+	if slices.Contains(kindsOfFile[kind].flags, "revocations") {
+		r.report = append(r.report, failedRecords(s)...)
+	}
+	if with.by != "" {
+		r.report = append(r.report, signedBy(kind, v, with.by))
+	}
 	return r, nil
 }
 
-func (a *app) verifyFiles(files []string, subject conformance.Subject, imported bool) error {
+var errOtherSigner = errors.New("somebody else signed it")
+
+func (a *app) verifyFiles(files []string, subject conformance.Subject, with *verifyOptions) error {
 	verdict := wire.Passed
 	results := []verification{}
 	var unread error // what could not be tried; the other files are
@@ -222,7 +234,7 @@ func (a *app) verifyFiles(files []string, subject conformance.Subject, imported 
 			r.report = wire.Report{wire.Find("read", false, err)}
 		} else {
 			subject.Artifact = v
-			if r, err = verifyValue(subject, imported); err != nil {
+			if r, err = verifyValue(subject, with); err != nil {
 				return err
 			}
 		}
@@ -236,8 +248,18 @@ func (a *app) verifyFiles(files []string, subject conformance.Subject, imported 
 	if err := a.out.value(results); err != nil {
 		return err
 	}
-	if unread != nil {
+	var kinds []string
+	for _, r := range results {
+		kinds = append(kinds, r.kind)
+	}
+	given := slices.DeleteFunc(slices.Clone(with.given), func(flag string) bool { return flag == "by" || flag == "revoker" })
+	switch unused := unusedFlags(given, kinds); {
+	case verdict == wire.Failed: // whatever else there is to say
+		return cli.Exit(cli.Rejected, unread)
+	case unread != nil:
 		return unread
+	case len(unused) > 0:
+		return cli.Usagef("--%s means nothing for what is in these files", unused[0])
 	}
 	return exit(verdict)
 }
@@ -247,6 +269,9 @@ func (a *app) printVerification(r verification) {
 	if r.Kind == "transcript" {
 		what = fmt.Sprintf("transcript, %d messages, %s", r.Messages, r.State)
 	}
-	a.out.printf("%s: %s: %s\n", printable(r.File), what, a.out.outcome(r.Verdict))
+	a.out.printf("%s: %s: %s\n", cli.Printable(r.File), what, a.out.outcome(r.Verdict))
+	for _, f := range r.Says {
+		a.out.printf("  %s %s\n", f.Name, cli.Printable(f.Value))
+	}
 	a.out.report(r.report)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -14,15 +15,34 @@ type verifyOptions struct {
 	imported                                  bool
 	offer, action, revocations, chainSession  string // files
 	session, sequenceKey, publisher, decision string
-	extensions                                []string
+	by                                        string
+	extensions, revokers                      []string
+	given                                     []string // names of the flags that were given
 	stateActive, aggregate                    bool
 	uses                                      int64
 }
 
+// contextFlags are the flags of what an artifact is judged for.
+var contextFlags = []string{
+	"import", "offer", "session", "action", "sequence-key", "state-active", "uses", "revocations", "revoker", "decision",
+	"publisher", "aggregate", "chain-session", "active-extension", "by",
+}
+
+// note remembers which flags were given.
+func (o *verifyOptions) note(cmd *cobra.Command) {
+	for _, name := range contextFlags {
+		if cmd.Flags().Changed(name) {
+			o.given = append(o.given, name)
+		}
+	}
+}
+
+// revoker reports whether the person takes an agent's word that something is
+// revoked.
+func (o *verifyOptions) revoker(id wire.AgentID) bool { return slices.Contains(o.revokers, string(id)) }
+
 func (o *verifyOptions) isZero() bool {
-	return !o.imported && o.offer == "" && o.action == "" && o.revocations == "" && o.chainSession == "" &&
-		o.session == "" && o.sequenceKey == "" && o.publisher == "" && o.decision == "" && len(o.extensions) == 0 &&
-		!o.stateActive && !o.aggregate && o.uses == 0
+	return len(o.given) == 0
 }
 
 func (o *verifyOptions) flags(cmd *cobra.Command) {
@@ -34,6 +54,8 @@ func (o *verifyOptions) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.stateActive, "state-active", false, "the condition of a state-bound mandate holds")
 	f.Int64Var(&o.uses, "uses", 0, "how often a mandate was used before")
 	f.StringVar(&o.revocations, "revocations", "", "JSON `file` with revocation records, in an array or one a line")
+	f.StringArrayVar(&o.revokers, "revoker", nil, "`id` of an agent whose revocations count against anything (repeatable)")
+	f.StringVar(&o.by, "by", "", "`id` of the agent who has to have signed")
 	f.StringVar(&o.decision, "decision", "", "the `hash` that a cascade decision has to have as its id")
 	f.StringVar(&o.publisher, "publisher", "", "the `DID` of who publishes a cosigned receipt")
 	f.BoolVar(&o.aggregate, "aggregate", false, "a competence proof has to prove its figures, not only what it reveals")
@@ -76,7 +98,7 @@ func (o *verifyOptions) context() (wire.Value, error) {
 	if o.uses < 0 {
 		return wire.Value{}, cli.Usagef("--uses: want a number from 0")
 	}
-	if o.uses > 0 {
+	if slices.Contains(o.given, "uses") {
 		m["uses"] = o.uses
 	}
 	if len(o.extensions) > 0 {

@@ -45,7 +45,7 @@ func listCommand() *cobra.Command {
 						"expected": v.Expected, "expected_reason_class": v.ExpectedReason, "title": v.Title,
 					})
 				} else {
-					_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s  %s  %s  %s\n", v.ID, v.Question.Profile, v.Expected, v.Title)
+					_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s  %s  %s  %s\n", v.ID, v.Question.Profile, v.Expected, cli.Printable(v.Title))
 				}
 				if err != nil {
 					return err
@@ -129,15 +129,15 @@ func explain(cmd *cobra.Command, v *conformance.Vector, asJSON bool) error {
 			"expected": v.Expected, "expected_reason_class": v.ExpectedReason, "got": got, "reason_class": conformance.Reason(report), "checks": steps,
 		})
 	}
-	fmt.Fprintf(w, "%s: %s\n", v.ID, v.Title)
+	fmt.Fprintf(w, "%s: %s\n", v.ID, cli.Printable(v.Title))
 	if v.Notes != "" {
-		fmt.Fprintf(w, "%s\n", v.Notes)
+		fmt.Fprintf(w, "%s\n", cli.Printable(v.Notes))
 	}
 	fmt.Fprintf(w, "%s, judged by %s\n", v.RecordType, v.Question.Profile)
 	for _, s := range steps {
 		fmt.Fprintf(w, "  %-12s %s", s.Outcome, s.Check)
 		if s.Why != "" {
-			fmt.Fprintf(w, ": %s", s.Why)
+			fmt.Fprintf(w, ": %s", cli.Printable(s.Why))
 		}
 		fmt.Fprintln(w)
 	}

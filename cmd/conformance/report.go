@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/concordia-node/concordia/conformance"
+	"github.com/concordia-node/concordia/internal/cli"
 	"github.com/concordia-node/concordia/wire"
 )
 
@@ -39,7 +40,7 @@ func writeText(w io.Writer, r report) error {
 	for _, result := range r.results {
 		switch {
 		case !result.OK():
-			fmt.Fprintf(w, "[FAIL] %s %s\n", result.ID, why(result))
+			fmt.Fprintf(w, "[FAIL] %s %s\n", cli.Printable(result.ID), cli.Printable(why(result)))
 		case result.OtherReason():
 			fmt.Fprintf(w, "[REASON] %s expected=%s got=%s\n", result.ID, result.ExpectedReason, result.Reason)
 		case r.verbose:
@@ -47,7 +48,7 @@ func writeText(w io.Writer, r report) error {
 		}
 	}
 	for _, p := range r.suite.Problems {
-		fmt.Fprintf(w, "[SUITE] %s\n", p)
+		fmt.Fprintf(w, "[SUITE] %s\n", cli.Printable(p))
 	}
 	if len(r.results) == 0 {
 		fmt.Fprintln(w, "[FAIL] zero vectors executed")

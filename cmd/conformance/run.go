@@ -1,8 +1,14 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
 	"runtime"
 	"slices"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +21,7 @@ func runCommand() *cobra.Command {
 	var profile, format, program string
 	var jobs int
 	var timeout time.Duration
-	var verbose bool
+	var verbose, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "run [DIR|MANIFEST]",
 		Short: "Run a suite and compare the verdicts",
@@ -48,10 +54,18 @@ crash: each fails that vector, and the program is started anew.`,
 			if jobs < 1 || jobs > 1024 || timeout <= 0 {
 				return cli.Usagef("--jobs is 1 to 1024, --timeout more than nothing")
 			}
+			if cmd.Flags().Changed("exec") && strings.TrimSpace(program) == "" {
+				return cli.Usagef("--exec: the command is empty")
+			}
+			if asJSON {
+				write = writeJSON
+			}
 			suite, err := openSuite(args)
 			if err != nil {
 				return err
 			}
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
 			start := time.Now()
 			r := conformance.Run{Suite: suite, Profile: profile}
 			for range jobs {
@@ -59,11 +73,14 @@ crash: each fails that vector, and the program is started anew.`,
 					r.Judges = append(r.Judges, conformance.Own{})
 					continue
 				}
-				foreign := &conformance.Foreign{Command: []string{"sh", "-c", program}, Timeout: timeout, Stderr: cmd.ErrOrStderr()}
-				defer foreign.Close()
-				r.Judges = append(r.Judges, foreign)
+				r.Judges = append(r.Judges, &conformance.Foreign{
+					Context: ctx, Command: []string{"sh", "-c", program}, Timeout: timeout, Stderr: cmd.ErrOrStderr(),
+				})
 			}
 			results, sum := r.Do()
+			if ctx.Err() != nil {
+				return errors.New("interrupted")
+			}
 			done := report{suite: suite, results: results, sum: sum, took: time.Since(start), verbose: verbose}
 			if err := write(cmd.OutOrStdout(), done); err != nil {
 				return err
@@ -77,6 +94,7 @@ crash: each fails that vector, and the program is started anew.`,
 	f := cmd.Flags()
 	f.StringVar(&profile, "profile", "", "run the vectors of this profile only")
 	f.StringVar(&format, "format", "text", "text, json or junit")
+	f.BoolVar(&asJSON, "json", false, "the same as --format json")
 	f.StringVar(&program, "exec", "", "judge this program, started by the shell")
 	f.IntVar(&jobs, "jobs", runtime.GOMAXPROCS(0), "vectors, or programs, at a time")
 	f.DurationVar(&timeout, "timeout", 10*time.Second, "for each answer of --exec")

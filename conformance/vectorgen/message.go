@@ -21,9 +21,9 @@ const (
 	thief  = "did:web:mallory.example"
 )
 
-// other returns the edit that makes a member of a signed object something else: a
+// altered returns the edit that makes a member of a signed object something else: a
 // text or number of another value, whatever it was.
-func other(pointer string) func(wire.Value) wire.Value {
+func altered(pointer string) func(wire.Value) wire.Value {
 	return func(v wire.Value) wire.Value {
 		old, ok := v.At(tokens(pointer)...)
 		if !ok {
@@ -243,7 +243,7 @@ func messageSignatures(sound wire.Value) (faults []fault) {
 		"/to/0/agent_id", "/to/1/agent_id", "/body/offer_id", "/body/terms/price/value", "/body/terms/price/currency", "/body/terms/boats/value",
 	} {
 		name := slug(strings.ReplaceAll(p[1:], "/", "-"))
-		edit := other(p)
+		edit := altered(p)
 		if p == "/concordia" {
 			edit = set(p, `"0.1.1"`)
 		}

@@ -20,7 +20,7 @@ func messageChain() specimen {
 	s := chained(transcript("", chatter(), two))
 	v := s.value
 	m := specimen{
-		kind: "message_chain", record: "message_chain", profile: "message-chain-v1", value: v, sign: seal,
+		kind: "message_chain", record: "message_chain", profile: "message-chain-v1", value: v, sign: sealTalk,
 		context: s.contractContext(v),
 	}
 	m.faults = append(m.faults, movedFaults(len(messages(v)))...)

@@ -52,9 +52,9 @@ func signReceipt(v wire.Value) wire.Value {
 
 // receiptSpecimen is a transcript with its receipt. An edit changes one of them, and
 // all sign again what they signed; the receipt is not derived anew.
-func receiptSpecimen(prefix string, v wire.Value, roles map[string]string, now time.Time) specimen {
-	s := chained(transcript(prefix, withReceipt(seal(v), roles, now), roles))
-	s.sign = func(v wire.Value) wire.Value { return signReceipt(seal(v)) }
+func receiptSpecimen(form string, v wire.Value, roles map[string]string, now time.Time) specimen {
+	s := chained(transcript(form, withReceipt(sealTalk(v), roles, now), roles))
+	s.sign = func(v wire.Value) wire.Value { return signReceipt(sealTalk(v)) }
 	s.context = override(s.context, wire.M{"now": wire.FormatTime(now)})
 	return s
 }
@@ -78,7 +78,7 @@ const falsified = "a receipt that all parties signed says what the transcript do
 
 // receiptAgreed is the receipt of a deal, and each member of it wrong once.
 func receiptAgreed() specimen {
-	s := receiptSpecimen("receipt-", conductTalk(), two, talkStart.Add(1800*time.Second))
+	s := receiptSpecimen("receipt", conductTalk(), two, talkStart.Add(1800*time.Second))
 	for _, more := range [][]fault{receiptOutcomes(), receiptParties(), receiptConducts(s.value), receiptChains(s.value), receiptTimes(), receiptSignatures(s.value)} {
 		s.faults = append(s.faults, more...)
 	}

@@ -12,8 +12,8 @@ import (
 
 // ended is a transcript with another end than a deal, its receipt, and each status
 // that it did not have. also is a status that it may be recorded as.
-func ended(prefix, status, also string, v wire.Value, roles map[string]string) specimen {
-	s := receiptSpecimen("receipt-"+prefix+"-", v, roles, talkStart.Add(1800*time.Second))
+func ended(form, status, also string, v wire.Value, roles map[string]string) specimen {
+	s := receiptSpecimen("receipt-"+form, v, roles, talkStart.Add(1800*time.Second))
 	for _, other := range []string{"agreed", "rejected", "expired", "withdrawn"} {
 		f := fault{name: "as-" + other, edit: set("/receipt/outcome/status", `"`+other+`"`), rule: session.RuleReceiptOutcome, why: "the session was " + status + ", not " + other, breaks: falsified}
 		switch other {
@@ -30,7 +30,7 @@ func ended(prefix, status, also string, v wire.Value, roles map[string]string) s
 		fault{name: "one-round-more", rule: session.RuleReceiptOutcome, edit: set("/receipt/outcome/rounds", fmt.Sprint(n+1)), why: "rounds are the offers and counters of the transcript", breaks: falsified},
 		fault{name: "other-session", rule: session.RuleReceiptSession, edit: set("/receipt/session_id", `"ses_boats_42"`), why: "the receipt names the session of the transcript", breaks: falsified},
 		fault{name: "other-head", rule: session.RuleReceiptChain, edit: set("/receipt/chain_head", `"`+wire.HashOf("elsewhere").String()+`"`), why: "chain_head is the hash of the last message", breaks: falsified},
-		fault{name: "other-count", rule: session.RuleReceiptChain, edit: other("/receipt/message_count"), why: "message_count is the number of messages that stand", breaks: falsified},
+		fault{name: "other-count", rule: session.RuleReceiptChain, edit: altered("/receipt/message_count"), why: "message_count is the number of messages that stand", breaks: falsified},
 		fault{name: "other-transcript-hash", rule: session.RuleReceiptChain, edit: set("/receipt/transcript_hash", `"`+wire.HashOf("elsewhere").String()+`"`), why: "transcript_hash is that of the messages that stand", breaks: falsified},
 		fault{name: "a-day-before", rule: session.RuleReceiptTime, edit: set("/receipt/timestamp", `"`+clock(-7200)+`"`), why: "a receipt is made when the session has ended", breaks: falsified},
 		fault{name: "not-signed-by-initiator", rule: attest.RuleOutcome, after: drop("/receipt/countersignatures/" + hirer), why: "each party signs the whole receipt, the one that lost like the one that won", breaks: falsified},
@@ -123,7 +123,7 @@ func receiptOfMany() specimen {
 			s.faults = append(s.faults, fault{name: "without-" + who, rule: session.RuleReceiptParties, edit: drop(fmt.Sprintf("/receipt/parties/%d", i)), why: "the receipt lists every party, also the one that offered nothing", breaks: falsified})
 			s.faults = append(s.faults, fault{name: who + "-as-witness", rule: session.RuleReceiptParties, edit: set(fmt.Sprintf("/receipt/parties/%d/role", i), `"witness"`), why: "a responder is no witness", breaks: falsified})
 		}
-		s.faults = append(s.faults, fault{name: who + "-made-offers", rule: session.RuleReceiptConduct, edit: other(fmt.Sprintf("/receipt/parties/%d/behavior/offers_made", i)), why: "each party is credited with what it did itself", breaks: falsified})
+		s.faults = append(s.faults, fault{name: who + "-made-offers", rule: session.RuleReceiptConduct, edit: altered(fmt.Sprintf("/receipt/parties/%d/behavior/offers_made", i)), why: "each party is credited with what it did itself", breaks: falsified})
 		agent := []string{hirer, guide, third, fourth}[i]
 		s.faults = append(s.faults,
 			fault{name: who + "-did-not-sign", rule: attest.RuleOutcome, shared: true, after: drop("/receipt/countersignatures/" + agent), why: "every listed party signs the whole", breaks: falsified},
@@ -150,13 +150,13 @@ func receiptMediated() specimen {
 
 // receiptTooSoon is a receipt of a session that is not over.
 func receiptTooSoon() specimen {
-	s := receiptSpecimen("receipt-unfinished-", deal(), two, talkStart.Add(1800*time.Second))
+	s := receiptSpecimen("receipt-unfinished", deal(), two, talkStart.Add(1800*time.Second))
 	const soon = "a session is taken for concluded while an answer is on its way"
 	s.faults = nil
 	for i := 1; i < dealLength; i++ {
 		for _, status := range []string{"agreed", "rejected", "expired", "withdrawn"} {
 			s.faults = append(s.faults, fault{name: fmt.Sprintf("after-%s-%s", dealNames[i-1], status), rule: session.RuleReceiptOutcome, edit: func(v wire.Value) wire.Value {
-				v = seal(first(i)(v))
+				v = sealTalk(first(i)(v))
 				list := messages(v)
 				text := ""
 				rounds := max(0, i-2)

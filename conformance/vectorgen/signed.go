@@ -107,7 +107,7 @@ func signedText() specimen {
 	pub := who.Public().String()
 	good := sign(who, message)
 	s := specimen{
-		kind: "signed_text", record: "signed_text", profile: "signature-strict-v1", prefix: "ed25519-",
+		kind: "signed_text", record: "signed_text", profile: "signature-strict-v1", form: "ed25519",
 		value: signedAs("EdDSA", message, pub, good), context: wire.M{},
 	}
 	add := func(name string, rule *wire.Rule, edit func(wire.Value) wire.Value, why, breaks string) {

@@ -78,7 +78,7 @@ func signedES256() specimen {
 	pub := base64url(p256Public(who))
 	good := signES256(who, message)
 	sp := specimen{
-		kind: "signed_text", record: "signed_text", profile: "signature-strict-v1", prefix: "es256-",
+		kind: "signed_text", record: "signed_text", profile: "signature-strict-v1", form: "es256",
 		value: signedAs("ES256", message, pub, good), context: wire.M{},
 	}
 	add := func(name string, rule *wire.Rule, edit func(wire.Value) wire.Value, why, breaks string) {

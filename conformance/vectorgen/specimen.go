@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"maps"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 // A specimen is a sound artifact and what can be wrong with it.
 type specimen struct {
 	kind    string // of SPEC §12.3; its strict profile judges every fault
-	prefix  string // of the names of the vectors, if the kind has other specimens
+	form    string // tells several specimens of a kind apart; "" if there is one
 	profile string // the profile, if it is not the strict one of the kind
 	record  string // record_type
 	value   wire.Value
@@ -47,7 +48,8 @@ type fault struct {
 // A vector is a fault as a file.
 type vector struct {
 	id, section, title, record, profile string
-	input                               wire.Value
+	input                               string // JSON text
+	discriminates                       string // of a canary: which laziness it finds
 	context                             wire.M
 	rule                                *wire.Rule
 	reason                              wire.Class
@@ -58,10 +60,6 @@ type vector struct {
 // profile, and if it is shared another under the contract's.
 func (s specimen) vectors() []vector {
 	var list []vector
-	profile := s.profile
-	if profile == "" {
-		profile = conformance.StrictProfile(s.kind)
-	}
 	for _, f := range append([]fault{{name: "sound", shared: true, why: "a sound artifact is accepted: a verifier that rejects everything proves nothing"}}, s.faults...) {
 		v := s.value
 		if f.edit != nil {
@@ -74,8 +72,8 @@ func (s specimen) vectors() []vector {
 			v = f.after(v)
 		}
 		made := vector{
-			id: s.kind + "-" + s.prefix + f.name, title: strings.ReplaceAll(s.kind+" "+s.prefix+f.name, "_", " "), record: s.record,
-			profile: profile, input: v, context: override(s.context, f.context),
+			id: s.name(f.name), title: strings.ReplaceAll(s.kind+" "+f.name, "_", " "), record: s.record,
+			profile: s.strict(), input: v.Canonical(), context: override(s.context, f.context),
 			rule: f.rule, why: f.why, breaks: f.breaks, section: conformance.Positive,
 		}
 		if f.rule != nil {
@@ -94,7 +92,53 @@ func (s specimen) vectors() []vector {
 			list = append(list, made)
 		}
 	}
+	return append(list, s.duplicates()...)
+}
+
+// duplicates returns, for each member of the artifact, a vector in which that member
+// is there twice: first with another value, then as it was signed. Whoever lets the
+// last one win sees a sound artifact. (RFC 7493, Section 2.3)
+func (s specimen) duplicates() []vector {
+	var list []vector
+	for name, v := range s.value.Members() {
+		list = append(list, vector{
+			id: s.name("duplicate-" + strings.ReplaceAll(name, "_", "-")), section: conformance.Mutation, record: s.record,
+			title:   strings.ReplaceAll(s.kind+" with "+name+" twice", "_", " "),
+			profile: s.strict(), context: s.context, rule: wire.RuleDuplicate, reason: wire.ClassSchema,
+			input:  "{" + value(name).Canonical() + ":" + other(v) + "," + s.value.Canonical()[1:],
+			why:    "a member that is there twice is two documents: the reader that takes the last " + name + " and the one that takes the first disagree",
+			breaks: "what was signed, checked and shown is not what is acted on",
+		})
+	}
 	return list
+}
+
+// other returns another value of the same type.
+func other(v wire.Value) string {
+	switch v.Kind() {
+	case wire.String:
+		return `"other"`
+	case wire.Number:
+		return `7`
+	case wire.Object:
+		return `{}`
+	case wire.Array:
+		return `[]`
+	case wire.Bool:
+		return value(!v.Bool()).Canonical()
+	}
+	return `{"was":null}`
+}
+
+// strict returns the profile that judges every fault.
+func (s specimen) strict() string { return cmp.Or(s.profile, conformance.StrictProfile(s.kind)) }
+
+// name returns the id of one of the specimen's vectors.
+func (s specimen) name(fault string) string {
+	if s.form != "" {
+		fault = s.form + "-" + fault
+	}
+	return s.kind + "-" + fault
 }
 
 func override(context, with wire.M) wire.M {

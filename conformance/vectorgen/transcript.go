@@ -60,8 +60,8 @@ func messages(v wire.Value) []wire.Value {
 	return list
 }
 
-// seal links and signs all messages, and the evidence behind them.
-func seal(v wire.Value) wire.Value { return sealFrom(v, 0) }
+// sealTalk links and signs all messages, and the evidence behind them.
+func sealTalk(v wire.Value) wire.Value { return sealFrom(v, 0) }
 
 // sealFrom links and signs the messages from number i on.
 func sealFrom(v wire.Value, i int) wire.Value {
@@ -153,7 +153,7 @@ func timed(i, seconds int) func(wire.Value) wire.Value {
 
 // transcript makes a specimen of a kind of transcript. The parties in the order of
 // their names are who speaks; now is half an hour after open.
-func transcript(prefix string, v wire.Value, roles map[string]string, faults ...fault) specimen {
+func transcript(form string, v wire.Value, roles map[string]string, faults ...fault) specimen {
 	agents := sorted(roles)
 	keys := publicKeys(agents...)
 	for _, name := range []string{broker, reader} {
@@ -164,7 +164,7 @@ func transcript(prefix string, v wire.Value, roles map[string]string, faults ...
 		parties[a] = role
 	}
 	return specimen{
-		kind: "transcript", record: "transcript", prefix: prefix, value: seal(v), sign: seal, faults: faults,
+		kind: "transcript", record: "transcript", form: form, value: sealTalk(v), sign: sealTalk, faults: faults,
 		context: wire.M{"now": clock(1800), "public_keys": keys, "session_id": talkID, "parties": parties},
 	}
 }

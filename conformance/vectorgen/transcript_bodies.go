@@ -11,7 +11,7 @@ import (
 
 // transcriptBodies are the bodies of the messages that are no offers.
 func transcriptBodies() specimen {
-	s := transcript("body-", talk(
+	s := transcript("body", talk(
 		to(line(hirer, "open", 0, `{"terms": `+boats+`, "category": "boats.weekly", "value_range": "500-1000_EUR", "extensions": ["urn:x:weather", "urn:x:insurance"], "witnesses": ["`+reader+`"], "settlement": {"expires_after": 86400}}`), guide),
 		line(guide, "accept_session", 30, `{"extensions": ["urn:x:insurance", "urn:x:weather"]}`),
 		line(hirer, "inquire", 60, `{"term_ids": ["price", "day"]}`),

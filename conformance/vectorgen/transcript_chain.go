@@ -60,7 +60,7 @@ func linkFaults(sound wire.Value) (faults []fault) {
 				return l
 			}), "a sender who signs another message in the place of an old one breaks the link to it", "a party rewrites its own offer after it was accepted")
 		}
-		foreign := messages(seal(set("/messages/0/body/category", `"boats.weekly"`)(deal())))
+		foreign := messages(sealTalk(set("/messages/0/body/category", `"boats.weekly"`)(deal())))
 		if i > 0 {
 			bad("foreign-"+name, wire.RulePrevHash, true, rearranged(func(l []wire.Value) []wire.Value {
 				l[i] = foreign[i]

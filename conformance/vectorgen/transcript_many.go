@@ -15,7 +15,7 @@ const bundleOffer = `{"offer_id": "off_1", "bundles": [{"bundle_id": "lake", "te
 
 // transcriptMany are sessions of four parties, with a mediator they all named.
 func transcriptMany() specimen {
-	s := transcript("many-", talk(
+	s := transcript("many", talk(
 		to(line(hirer, "open", 0, `{"terms": {"days": {"type": "numeric", "min": 1, "max": 14}}}`), guide, third, fourth),
 		line(third, "accept_session", 10, `{}`),
 		line(guide, "accept_session", 20, `{}`),
@@ -62,7 +62,7 @@ func transcriptMediated() specimen {
 	three[broker] = "mediator"
 	nominated := `{"mediator_id": "` + broker + `"}`
 	resolution := `{"terms": {"days": {"value": 4}}, "mechanism": "foa"}`
-	s := transcript("mediated-", talk(
+	s := transcript("mediated", talk(
 		to(line(hirer, "open", 0, `{"terms": {"days": {"type": "numeric", "min": 1, "max": 14}, "note": {"type": "text", "value": "rain or shine"}}, "timing": {"offer_ttl": 600}}`), guide, third),
 		line(guide, "accept_session", 10, `{}`),
 		line(third, "accept_session", 20, `{}`),
@@ -129,7 +129,7 @@ func transcriptMediated() specimen {
 // transcriptEvidence is a session that a message ended which broke its rules.
 func transcriptEvidence() specimen {
 	v := all(first(4), set("/evidence", line(hirer, "accept", 180, `{"offer_id": "off_1"}`).With("id", wire.Text("msg_5")).Canonical()))(deal())
-	s := transcript("evidence-", v, two)
+	s := transcript("evidence", v, two)
 	legal := func(l wire.Value) func(wire.Value) wire.Value {
 		return set("/evidence", l.With("id", wire.Text("msg_5")).Canonical())
 	}

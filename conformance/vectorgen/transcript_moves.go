@@ -37,8 +37,7 @@ func article(t wire.MessageType) string {
 
 // transcriptMoves are the states of a session and the moves that each allows.
 func transcriptMoves() specimen {
-	s := transcript("", deal(), two)
-	s.prefix = "move-"
+	s := transcript("move", deal(), two)
 	states := []struct {
 		name  string
 		reach func(wire.Value) wire.Value // from deal

@@ -10,7 +10,7 @@ import (
 
 // transcriptOffers are terms, offers of the four shapes, and what accepts them.
 func transcriptOffers() specimen {
-	s := transcript("offer-", deal(), two)
+	s := transcript("offer", deal(), two)
 	for _, more := range [][]fault{spaceFaults(), valueFaults(), shapeFaults(), selectFaults(), fillFaults(), constraintFaults()} {
 		s.faults = append(s.faults, more...)
 	}

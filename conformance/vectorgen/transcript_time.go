@@ -12,7 +12,7 @@ import (
 // sets itself. The session lives ten minutes and an offer five.
 func transcriptTime() specimen {
 	v := set("/messages/0/body/timing", `{"session_ttl": 600, "offer_ttl": 300, "max_rounds": 3}`)(deal())
-	s := transcript("time-", v, two)
+	s := transcript("time", v, two)
 	for _, more := range [][]fault{sessionDeadlines(), offerDeadlines(), timingFaults(), roundFaults()} {
 		s.faults = append(s.faults, more...)
 	}

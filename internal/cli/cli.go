@@ -8,6 +8,8 @@ import (
 	"io"
 	"runtime/debug"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -142,4 +144,13 @@ func Version() string {
 		return info.Main.Version
 	}
 	return "unknown"
+}
+
+// Printable quotes text from outside if a terminal might act on it or a reader be
+// fooled by it.
+func Printable(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) || !utf8.ValidString(s) {
+		return fmt.Sprintf("%+q", s)
+	}
+	return s
 }

@@ -125,6 +125,21 @@ func (p Proof) Verify(id, root string, n int64) error {
 	return nil
 }
 
+// Fold returns where siblings lead from the leaf of an id, whatever tree that is: it
+// is what the public contract looks at. Verify looks at the tree as well.
+func Fold(id string, index int64, siblings []string) string {
+	current := leaf(id)
+	for _, sibling := range siblings {
+		if index%2 == 0 {
+			current = node(current, sibling)
+		} else {
+			current = node(sibling, current)
+		}
+		index /= 2
+	}
+	return current
+}
+
 func leaf(id string) string { return sum(id) }
 
 func node(left, right string) string { return sum(left + right) }
