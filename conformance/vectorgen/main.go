@@ -19,7 +19,7 @@ import (
 
 // specimens are all kinds, in the order of SPEC §12.3.
 var specimens = []func() specimen{
-	transcriptChain, transcriptMoves, transcriptTime, transcriptBodies, transcriptOffers, transcriptMany, transcriptMediated, transcriptEvidence,
+	transcriptChain, transcriptChat, transcriptMoves, transcriptTime, transcriptBodies, transcriptOffers, transcriptMany, transcriptMediated, transcriptEvidence,
 	receiptAgreed, receiptWithdrawn, receiptRejected, receiptDeclined, receiptDormant, receiptExpired, receiptReturned, receiptBroken,
 	receiptOfMany, receiptMediated, receiptTooSoon,
 	message,

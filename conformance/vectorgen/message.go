@@ -53,6 +53,7 @@ func message() specimen {
 		})),
 		context: wire.M{"now": "2026-09-14T09:30:00Z", "public_keys": publicKeys(hirer)},
 	}
+	s.inner = []string{"/from", "/body", "/to/0", "/to/1", "/body/terms", "/body/terms/price"}
 	s.faults = append(s.faults, envelopeFaults()...)
 	s.faults = append(s.faults, envelopeValues()...)
 	s.faults = append(s.faults, messageSignatures(s.value)...)

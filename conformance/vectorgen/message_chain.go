@@ -23,9 +23,31 @@ func messageChain() specimen {
 		kind: "message_chain", record: "message_chain", profile: "message-chain-v1", value: v, sign: sealTalk,
 		context: s.contractContext(v),
 	}
+	m.inner = inside(v, "/from")
 	m.faults = append(m.faults, movedFaults(len(messages(v)))...)
 	m.faults = append(m.faults, expectedFaults(v)...)
 	return m
+}
+
+// transcriptChat is the same as a transcript: what is moved about in it breaks no rule
+// but those of the chain.
+func transcriptChat() specimen {
+	s := chained(transcript("chat", chatter(), two))
+	s.inner = inside(s.value, "/body")
+	s.faults = moved(s.value)
+	const missing, again = "somebody leaves out what they would rather not have said", "an answer is made to be one to a message that came after it"
+	n := len(messages(s.value))
+	for i := 2; i < n-1; i++ {
+		for j := i + 1; j < n; j++ {
+			s.faults = append(s.faults,
+				fault{name: fmt.Sprintf("without-%d-to-%d", i+1, j), rule: wire.RulePrevHash, after: rearranged(func(l []wire.Value) []wire.Value { return slices.Delete(l, i, j) }), why: "no part of a transcript is missing, not even what changes nothing", breaks: missing},
+				fault{name: fmt.Sprintf("exchanged-%d-and-%d", i+1, j+1), rule: wire.RulePrevHash, after: rearranged(func(l []wire.Value) []wire.Value {
+					l[i], l[j] = l[j], l[i]
+					return l
+				}), why: "messages stand in the order in which they were sent", breaks: again})
+		}
+	}
+	return s
 }
 
 // chatter is a session in which nothing depends on anything.

@@ -18,6 +18,7 @@ type specimen struct {
 	value   wire.Value
 	sign    func(wire.Value) wire.Value // signs again what was changed; nil: nobody signs this
 	context wire.M                      // of the strict profile: now and public_keys at least
+	inner   []string                    // pointers to objects inside whose members are given twice as well
 
 	// The profile of the public contract for this kind, if there is one, judges the
 	// faults that are marked as shared.
@@ -95,20 +96,34 @@ func (s specimen) vectors() []vector {
 	return append(list, s.duplicates()...)
 }
 
-// duplicates returns, for each member of the artifact, a vector in which that member
-// is there twice: first with another value, then as it was signed. Whoever lets the
-// last one win sees a sound artifact. (RFC 7493, Section 2.3)
+// duplicates returns, for each member of the artifact and of the objects inside it
+// that are listed, a vector in which that member is there twice: first with another
+// value, then as it was signed. Whoever lets the last one win sees a sound artifact.
+// (RFC 7493, Section 2.3)
 func (s specimen) duplicates() []vector {
+	const hole = "what is replaced"
 	var list []vector
-	for name, v := range s.value.Members() {
-		list = append(list, vector{
-			id: s.name("duplicate-" + strings.ReplaceAll(name, "_", "-")), section: conformance.Mutation, record: s.record,
-			title:   strings.ReplaceAll(s.kind+" with "+name+" twice", "_", " "),
-			profile: s.strict(), context: s.context, rule: wire.RuleDuplicate, reason: wire.ClassSchema,
-			input:  "{" + value(name).Canonical() + ":" + other(v) + "," + s.value.Canonical()[1:],
-			why:    "a member that is there twice is two documents: the reader that takes the last " + name + " and the one that takes the first disagree",
-			breaks: "what was signed, checked and shown is not what is acted on",
-		})
+	for _, pointer := range append([]string{""}, s.inner...) {
+		object, ok := s.value, true
+		before, after := "", ""
+		if pointer != "" {
+			object, ok = s.value.At(tokens(pointer)...)
+			before, after, _ = strings.Cut(at(s.value, tokens(pointer), wire.Text(hole)).Canonical(), wire.Text(hole).Canonical())
+		}
+		if !ok || pointer != "" && object.Kind() != wire.Object {
+			panic("vectorgen: no object at " + pointer)
+		}
+		where := strings.ToLower(strings.NewReplacer("_", "-", "/", "-").Replace(strings.TrimPrefix(pointer+"/", "/")))
+		for name, v := range object.Members() {
+			list = append(list, vector{
+				id: s.name("duplicate-" + where + strings.ReplaceAll(name, "_", "-")), section: conformance.Mutation, record: s.record,
+				title:   strings.ReplaceAll(s.kind+" with "+strings.TrimPrefix(pointer+"/"+name, "/")+" twice", "_", " "),
+				profile: s.strict(), context: s.context, rule: wire.RuleDuplicate, reason: wire.ClassSchema,
+				input:  before + "{" + value(name).Canonical() + ":" + other(v) + "," + object.Canonical()[1:] + after,
+				why:    "a member that is there twice is two documents: the reader that takes the last " + name + " and the one that takes the first disagree",
+				breaks: "what was signed, checked and shown is not what is acted on",
+			})
+		}
 	}
 	return list
 }

@@ -18,7 +18,8 @@ func transcriptBodies() specimen {
 		line(guide, "signal", 90, `{"priority_ranking": ["price"], "flexibility": {"day": "firm"}, "aspiration": {"price": 400}, "reservation": {"price": 700}, "reason": "a small group"}`),
 		line(hirer, "constrain", 120, `{"constraints": {"boats": {"max": 6}}}`),
 	), two)
-	for _, more := range [][]fault{openFaults(), answerFaults(), talkFaults(), leaveFaults()} {
+	s.inner = inside(s.value, "/body", "/body/settlement", "/body/constraints", "/body/constraints/boats")
+	for _, more := range [][]fault{clockFaults(s.value, numbered(s.value)), deadlineFaults(s.value, numbered(s.value)), openFaults(), answerFaults(), talkFaults(), leaveFaults()} {
 		s.faults = append(s.faults, more...)
 	}
 	return s

@@ -25,6 +25,8 @@ func transcriptMany() specimen {
 		line(third, "accept", 100, `{"bundle_id": "lake"}`),
 		line(fourth, "accept", 110, `{"bundle_id": "lake"}`),
 	), four)
+	s = chained(s)
+	s.inner = inside(s.value, "/body", "/from")
 	const split = "parties are bound to different deals, or somebody is bound who did not agree"
 	s.faults = []fault{
 		{name: "not-all-joined", rule: session.RuleTransition, edit: all(first(3), say(guide, "offer", 60, bundleOffer)), why: "a session begins when every responder has accepted it", breaks: "an offer is made before all know who is there"},
@@ -52,6 +54,7 @@ func transcriptMany() specimen {
 		{name: "party-left-out", rule: session.RuleParty, edit: all(first(5), in(0, "/to", `[{"agent_id":"`+guide+`"},{"agent_id":"`+third+`"}]`)), why: "whom open does not name is no party", breaks: "somebody joins whom the others do not know of"},
 		{name: "committed-twice", rule: session.RuleTwice, edit: all(first(5), say(hirer, "commit", 90, `{"bundle_id": "lake"}`), say(hirer, "commit", 100, `{"bundle_id": "lake"}`)), why: "a party commits once", breaks: "one party's consent counts for two"},
 	}
+	s.faults = append(s.faults, moved(s.value)...)
 	return s
 }
 
@@ -74,6 +77,8 @@ func transcriptMediated() specimen {
 		line(hirer, "accept", 80, `{}`),
 		line(third, "accept", 90, `{}`),
 	), three)
+	s.inner = inside(s.value)
+	s.faults = append(clockFaults(s.value, numbered(s.value)), deadlineFaults(s.value, numbered(s.value))...)
 	const usurped = "somebody decides for all whom not all have asked"
 	bad := func(name string, rule *wire.Rule, edit func(wire.Value) wire.Value, why, breaks string) {
 		s.faults = append(s.faults, fault{name: name, rule: rule, edit: edit, why: why, breaks: breaks})
@@ -130,6 +135,7 @@ func transcriptMediated() specimen {
 func transcriptEvidence() specimen {
 	v := all(first(4), set("/evidence", line(hirer, "accept", 180, `{"offer_id": "off_1"}`).With("id", wire.Text("msg_5")).Canonical()))(deal())
 	s := transcript("evidence", v, two)
+	s.inner = []string{"/evidence", "/evidence/from", "/evidence/body"}
 	legal := func(l wire.Value) func(wire.Value) wire.Value {
 		return set("/evidence", l.With("id", wire.Text("msg_5")).Canonical())
 	}

@@ -98,7 +98,7 @@ func spaceFaults() (faults []fault) {
 }
 
 // loose is the space without its bounds.
-const loose = `{"price": {"type": "numeric"}, "boats": {"type": "numeric"}, "day": {"type": "temporal"}, "berth": {"type": "categorical"}, "skipper": {"type": "boolean"}, "note": {"type": "text"}, "gear": {"type": "composite"}}`
+const loose = `{"price": {"type": "numeric"}, "boats": {"type": "numeric"}, "day": {"type": "temporal"}, "berth": {"type": "categorical"}, "skipper": {"type": "boolean"}, "note": {"type": "text", "value": ""}, "gear": {"type": "composite", "value": []}}`
 
 // valueFaults are values that an offer gives to a term.
 func valueFaults() (faults []fault) {
