@@ -40,11 +40,23 @@ func transcriptChat() specimen {
 	for i := 2; i < n-1; i++ {
 		for j := i + 1; j < n; j++ {
 			s.faults = append(s.faults,
-				fault{name: fmt.Sprintf("without-%d-to-%d", i+1, j), rule: wire.RulePrevHash, after: rearranged(func(l []wire.Value) []wire.Value { return slices.Delete(l, i, j) }), why: "no part of a transcript is missing, not even what changes nothing", breaks: missing},
+				fault{name: fmt.Sprintf("without-%d-to-%d", i+1, j), rule: wire.RulePrevHash, shared: true, after: rearranged(func(l []wire.Value) []wire.Value { return slices.Delete(l, i, j) }), why: "no part of a transcript is missing, not even what changes nothing", breaks: missing},
 				fault{name: fmt.Sprintf("exchanged-%d-and-%d", i+1, j+1), rule: wire.RulePrevHash, after: rearranged(func(l []wire.Value) []wire.Value {
 					l[i], l[j] = l[j], l[i]
 					return l
-				}), why: "messages stand in the order in which they were sent", breaks: again})
+				}), shared: true, why: "messages stand in the order in which they were sent", breaks: again},
+				fault{name: fmt.Sprintf("moved-%d-to-%d", i+1, j+1), rule: wire.RulePrevHash, after: rearranged(func(l []wire.Value) []wire.Value {
+					m := l[i]
+					return slices.Insert(slices.Delete(l, i, i+1), j, m)
+				}), shared: true, why: "messages stand in the order in which they were sent", breaks: again})
+		}
+	}
+	for i := range n {
+		for _, m := range envelopeRequired {
+			s.faults = append(s.faults, fault{name: fmt.Sprintf("message-%d-without-%s", i+1, slug(m)), rule: wire.RuleEnvelope, edit: drop(fmt.Sprintf("/messages/%d/%s", i, m)), why: "every message of a transcript has " + m + ", the first like the last", breaks: "a reader fills in what is not there, each in its own way"})
+		}
+		for _, m := range []string{"timestamp", "id", "body", "reasoning"} {
+			s.faults = append(s.faults, fault{name: fmt.Sprintf("message-%d-twin-%s", i+1, slug(m)), rule: wire.RuleEnvelope, edit: set(fmt.Sprintf("/messages/%d/%s", i, capital(m)), `"x"`), why: "no member of a message differs from " + m + " only in case", breaks: "two readers of one message read two"})
 		}
 	}
 	return s
@@ -59,6 +71,8 @@ func chatter() wire.Value {
 		line(guide, "signal", 30, `{"aspiration": {"boats": 3}}`),
 		line(hirer, "signal", 40, `{"priority_ranking": ["boats"]}`),
 		line(guide, "inquire", 50, `{"term_ids": []}`),
+		line(hirer, "signal", 60, `{}`),
+		line(guide, "signal", 70, `{}`),
 	)
 }
 
@@ -147,7 +161,7 @@ func expectedFaults(sound wire.Value) (faults []fault) {
 		{name: "hashes-none", rule: ruleMessages, context: wire.M{"expected_message_hashes": []string{}}, why: "an empty list expects no message, and is not no list", breaks: fewer},
 		{name: "hashes-swapped", rule: ruleMessages, context: wire.M{"expected_message_hashes": swapped}, why: "the order of the messages is expected as well", breaks: "messages are moved"},
 		{name: "cut-at-the-end", rule: ruleMessages, after: first(n - 1), context: wire.M{"expected_message_count": n}, why: "only the number of messages tells that the end is missing", breaks: fewer},
-		{name: "one-more-at-the-end", rule: ruleMessages, edit: say(hirer, "signal", 60, `{}`), context: wire.M{"expected_message_count": n}, why: "only the number of messages tells that one was added", breaks: "something that was said after the end counts"},
+		{name: "one-more-at-the-end", rule: ruleMessages, edit: say(hirer, "signal", 80, `{}`), context: wire.M{"expected_message_count": n}, why: "only the number of messages tells that one was added", breaks: "something that was said after the end counts"},
 	}
 	for i := range n {
 		// Its sender signs another message in its place, and all later senders sign again.

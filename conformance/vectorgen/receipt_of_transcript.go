@@ -81,7 +81,7 @@ const falsified = "a receipt that all parties signed says what the transcript do
 func receiptAgreed() specimen {
 	s := receiptSpecimen("receipt", conductTalk(), two, talkStart.Add(1800*time.Second))
 	s.inner = append(s.inner, "/receipt/parties/0", "/receipt/parties/1", "/receipt/parties/0/behavior", "/receipt/parties/1/behavior", "/receipt/meta", "/receipt/validity_temporal", "/receipt/countersignatures")
-	for _, more := range [][]fault{receiptOutcomes(), receiptParties(), receiptConducts(s.value), receiptChains(s.value), receiptTimes(), receiptSignatures(s.value)} {
+	for _, more := range [][]fault{receiptOutcomes(), receiptParties(), receiptConducts(s.value), receiptChains(s.value), receiptTimes(), receiptSignatures(s.value), receiptShape(s.value)} {
 		s.faults = append(s.faults, more...)
 	}
 	return s
@@ -351,5 +351,50 @@ func receiptSignatures(sound wire.Value) (faults []fault) {
 		}, shared: true, why: "a witness may sign the whole as well"},
 		fault{name: "key-unknown", rule: wire.RuleUnknownKey, context: wire.M{"public_keys": maps.Clone(publicKeys(hirer))}, shared: true, contract: wire.M{"public_keys_b64url": maps.Clone(publicKeys(hirer))}, why: "without a party's key nothing can be said for its signatures", breaks: alone},
 	)
+	return faults
+}
+
+// receiptShape are receipts that have not the members of one.
+func receiptShape(sound wire.Value) (faults []fault) {
+	const guessed = "a reader fills in what is not there, each in its own way, or takes what it does not know for nothing"
+	bad := func(name string, rule *wire.Rule, edit func(wire.Value) wire.Value, why string) {
+		faults = append(faults, fault{name: "shape-" + name, rule: rule, edit: edit, why: why, breaks: guessed})
+	}
+	for _, p := range []string{
+		"/concordia_attestation", "/attestation_id", "/session_id", "/timestamp", "/outcome", "/outcome/status", "/outcome/rounds", "/outcome/duration_seconds",
+		"/parties/0/role", "/parties/0/behavior", "/parties/1/role", "/parties/1/behavior", "/meta", "/transcript_hash",
+	} {
+		name := slug(strings.ReplaceAll(p[1:], "/", "-"))
+		bad("no-"+name, attest.RuleShape, drop("/receipt"+p), "a receipt has "+p[1:])
+		bad("null-"+name, attest.RuleShape, set("/receipt"+p, "null"), p[1:]+" is not null")
+		wrong := `["x"]`
+		if v, _ := sound.At(tokens("/receipt" + p)...); v.Kind() == wire.Number {
+			wrong = `"1"`
+		}
+		bad("mistyped-"+name, attest.RuleShape, set("/receipt"+p, wrong), p[1:]+" has one type")
+	}
+	for _, p := range []string{"", "/outcome", "/parties/0", "/parties/1", "/parties/0/behavior", "/parties/1/behavior", "/meta"} {
+		name := slug(strings.ReplaceAll(strings.TrimPrefix(p, "/"), "/", "-"))
+		bad("unknown-member-"+name, attest.RuleShape, set("/receipt"+p+"/x_note", `"y"`), "the objects of a receipt are closed: what has no meaning there is not signed by accident")
+	}
+	for _, m := range []string{"offers_made", "signals_shared", "constraints_declared", "concessions", "constraints_violated"} {
+		p := "/receipt/parties/0/behavior/" + m
+		bad(slug(m)+"-negative", attest.RuleShape, set(p, "-1"), m+" is not negative")
+		bad(slug(m)+"-fraction", attest.RuleShape, set(p, "0.5"), m+" is whole")
+		bad(slug(m)+"-text", attest.RuleShape, set(p, `"1"`), m+" is a number")
+	}
+	for _, m := range []string{"reasoning_provided", "withdrawal"} {
+		p := "/receipt/parties/0/behavior/" + m
+		bad(slug(m)+"-number", attest.RuleShape, set(p, "1"), m+" is a boolean")
+		bad(slug(m)+"-text", attest.RuleShape, set(p, `"true"`), m+" is a boolean")
+	}
+	for _, c := range []struct{ name, pointer, text, why string }{
+		{"status-other", "/outcome/status", `"won"`, "there are four outcomes"}, {"rounds-negative", "/outcome/rounds", "-1", "rounds are not negative"}, {"role-other", "/parties/0/role", `"seller"`, "there are four roles"},
+		{"terms-count-zero", "/outcome/terms_count", "0", "terms_count is left out if there are none"}, {"message-count-zero", "/message_count", "0", "a transcript has a message"}, {"magnitude-above-one", "/parties/0/behavior/concession_magnitude", "1.5", "a magnitude is at most 1"},
+		{"version-two-numbers", "/concordia_attestation", `"0.5"`, "a version has three numbers"}, {"timestamp-local", "/timestamp", `"2026-09-14T09:04:00"`, "a time has an offset"}, {"transcript-hash-capital", "/transcript_hash", `"SHA256:` + strings.Repeat("0", 64) + `"`, "a hash has one spelling"},
+		{"chain-head-short", "/chain_head", `"sha256:00"`, "a hash has 64 digits"}, {"mechanism-other", "/outcome/resolution_mechanism", `"dice"`, "there are six mechanisms"}, {"id-space", "/attestation_id", `"att 1"`, "an id has no white space"},
+	} {
+		bad(c.name, attest.RuleShape, set("/receipt"+c.pointer, c.text), c.why)
+	}
 	return faults
 }

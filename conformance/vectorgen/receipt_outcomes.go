@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/concordia-node/concordia/attest"
@@ -36,8 +37,34 @@ func ended(form, status, also string, v wire.Value, roles map[string]string) spe
 		fault{name: "not-signed-by-initiator", rule: attest.RuleOutcome, after: drop("/receipt/countersignatures/" + hirer), why: "each party signs the whole receipt, the one that lost like the one that won", breaks: falsified},
 		fault{name: "not-signed-by-responder", rule: attest.RuleOutcome, after: drop("/receipt/countersignatures/" + guide), why: "each party signs the whole receipt, the one that lost like the one that won", breaks: falsified},
 	)
+	end, _ := s.value.At("receipt", "timestamp")
+	seconds := int(must(wire.ParseTime(end.Text())).Sub(talkStart).Seconds())
+	for _, c := range []struct{ name, text string }{
+		{"a-second-before-the-skew", clock(seconds - 121)}, {"a-fraction-before-the-skew", strings.Replace(clock(seconds-121), "Z", ".999999999Z", 1)},
+		{"an-hour-before", clock(seconds - 3600)}, {"before-by-its-offset", strings.Replace(clock(seconds), "Z", "+00:30", 1)}, {"a-month-before", strings.Replace(clock(seconds), "2026-09", "2026-08", 1)},
+	} {
+		s.faults = append(s.faults, fault{name: "made-" + c.name, rule: session.RuleReceiptTime, edit: set("/receipt/timestamp", `"`+c.text+`"`), why: "a receipt is made when the session has ended", breaks: falsified})
+	}
+	const old = "a receipt of a state long gone is taken for the present"
+	s.faults = append(s.faults,
+		fault{name: "made-at-the-skew", edit: set("/receipt/timestamp", `"`+clock(seconds-120)+`"`), why: "clocks differ by up to 120 seconds"},
+		fault{name: "valid-no-longer", rule: attest.RuleExpired, edit: set("/receipt/validity_temporal/until", `"`+clock(1799)+`"`), why: "a receipt stands until the time that its signers gave it", breaks: old},
+		fault{name: "valid-till-now", edit: set("/receipt/validity_temporal/until", `"`+clock(1801)+`"`), why: "a receipt stands until the time that its signers gave it"},
+		fault{name: "valid-no-more-in-a-year", rule: attest.RuleExpired, context: wire.M{"now": "2027-09-14T09:30:00Z"}, why: "a receipt stands until the time that its signers gave it", breaks: old},
+		fault{name: "not-valid-yet", rule: attest.RuleNotYet, edit: set("/receipt/validity_temporal/from", `"`+clock(1921)+`"`), why: "a receipt does not stand before its signers say so, but for the skew", breaks: old},
+		fault{name: "valid-too-long", rule: attest.RuleLifetime, edit: set("/receipt/validity_temporal/until", `"2036-09-14T09:30:00Z"`), why: "a verifier has its own bound, whatever the signers allow", breaks: old},
+		fault{name: "made-in-the-future", rule: attest.RuleNotYet, edit: set("/receipt/timestamp", `"`+clock(1921)+`"`), why: "a receipt is not made after now", breaks: old},
+	)
+	n = int64(len(messages(s.value)))
+	for i, m := range messages(s.value)[:n-1] {
+		s.faults = append(s.faults, fault{name: fmt.Sprintf("head-is-message-%d", i+1), rule: session.RuleReceiptChain, shared: true, edit: set("/receipt/chain_head", `"`+m.Hash().String()+`"`), why: "chain_head is the hash of the last message", breaks: falsified},
+			fault{name: fmt.Sprintf("count-is-%d", i+1), rule: session.RuleReceiptChain, shared: true, edit: set("/receipt/message_count", fmt.Sprint(i+1)), why: "message_count is the number of messages that stand", breaks: falsified})
+	}
+	for i := range n {
+		s.faults = append(s.faults, fault{name: fmt.Sprintf("message-%d-signed-anew", i+1), rule: session.RuleReceiptChain, edit: in(int(i), "/x_note", `"said later"`), why: "all senders signed another transcript: the receipt is of the first one", breaks: falsified})
+	}
 	if status == "expired" { // whether it has expired is asked at the time of the receipt
-		s.faults = slices.DeleteFunc(s.faults, func(f fault) bool { return f.rule == session.RuleReceiptTime })
+		s.faults = slices.DeleteFunc(s.faults, func(f fault) bool { return f.rule == session.RuleReceiptTime || f.name == "made-at-the-skew" })
 	}
 	for i, who := range []string{"initiator", "responder"} {
 		p := fmt.Sprintf("/receipt/parties/%d/behavior/withdrawal", i)

@@ -81,6 +81,16 @@ func linkFaults(sound wire.Value, names []string) (faults []fault) {
 				return prev(body.Hash().String())(m)
 			}), "the whole message before is hashed, not its body", spliced)
 		}
+		for j := range list { // of every other message, those that come later included
+			if i > 0 && j != i-1 && j != i-2 {
+				bad(fmt.Sprintf("prev-hash-%s-of-%s", name, names[j]), wire.RulePrevHash, true, placed(i, prev(list[j].Hash().String())), "a message follows the one before it and no other", spliced)
+			}
+		}
+		if i > 0 {
+			for _, c := range []struct{ name, id string }{{"in-other-case", strings.ToUpper(talkID)}, {"longer", talkID + "1"}, {"shorter", talkID[:len(talkID)-1]}} {
+				bad("session-of-"+name+"-"+c.name, wire.RuleSession, false, placed(i, set("/session_id", `"`+c.id+`"`)), "every message names the session, letter for letter", "what was said in one negotiation counts in another")
+			}
+		}
 		if i > 1 {
 			bad("prev-hash-"+name+"-one-too-early", wire.RulePrevHash, true, placed(i, prev(list[i-2].Hash().String())), "a message follows the one before it, not any earlier one", spliced)
 			bad("session-of-"+name, wire.RuleSession, false, placed(i, set("/session_id", `"ses_boats_42"`)), "every message names the session", "what was said in one negotiation counts in another")
@@ -139,7 +149,7 @@ func chainSignatureFaults(sound wire.Value, names []string) (faults []fault) {
 	bad := func(name string, rule *wire.Rule, after func(wire.Value) wire.Value, why, breaks string) {
 		faults = append(faults, fault{name: name, rule: rule, shared: true, after: after, why: why, breaks: breaks})
 	}
-	list := messages(sound)
+	list, times := messages(sound), timesOf(sound)
 	for i, name := range names {
 		sender, _ := list[i].At("from", "agent_id")
 		counterparty := hirer
@@ -155,7 +165,16 @@ func chainSignatureFaults(sound wire.Value, names []string) (faults []fault) {
 			return m.With("signature", signature(m.Without("signature").Without("prev_hash"), sender.Text()))
 		}), "prev_hash is signed", "a message that was signed for one place is put into another")
 		bad("signature-of-"+name+"-changed-reasoning", wire.RuleSignature, unsigned(i, func(m wire.Value) wire.Value { return m.With("reasoning", wire.Text("added later")) }), "reasoning is signed like everything else", forged)
-		bad("signature-of-"+name+"-changed-time", wire.RuleSignature, unsigned(i, func(m wire.Value) wire.Value { return m.With("timestamp", wire.Text(clock(60*i+1))) }), "the time is signed", "a message is moved to the right side of a deadline")
+		bad("signature-of-"+name+"-changed-time", wire.RuleSignature, unsigned(i, func(m wire.Value) wire.Value { return m.With("timestamp", wire.Text(clock(times[i]+1))) }), "the time is signed", "a message is moved to the right side of a deadline")
+		for _, c := range []struct{ name, pointer, text, why string }{
+			{"added-member", "/x_note", `"added later"`, "members without a meaning are signed as well"}, {"added-principal", "/from/principal_id", `"somebody else"`, "on whose behalf somebody speaks is signed"},
+			{"added-thread", "/thread", `"other"`, "the thread is signed"}, {"added-ttl", "/ttl", `3600`, "the time to live is signed"}, {"added-in-body", "/body/x_note", `"added later"`, "the body is signed, members without a meaning included"},
+		} {
+			bad("signature-of-"+name+"-"+c.name, wire.RuleSignature, unsigned(i, set(c.pointer, c.text)), c.why, forged)
+		}
+		bad("signature-of-"+name+"-of-hash", wire.RuleSignature, unsigned(i, func(m wire.Value) wire.Value {
+			return m.With("signature", signature(wire.Text(m.Without("signature").Hash().String()), sender.Text()))
+		}), "the message is signed, not its hash", forged)
 		bad("signature-of-"+name+"-bit", wire.RuleSignature, unsigned(i, respell("/signature", bits(7*i+3, 4))), "every bit of a signature counts", forged)
 	}
 	for i, sp := range spellings {
@@ -174,7 +193,7 @@ func dealSignatures() (faults []fault) {
 		faults = append(faults, fault{name: name, rule: rule, shared: true, after: after, why: why, breaks: breaks})
 	}
 	for i, c := range []struct{ pointer, text string }{
-		{"/body/terms/price/constraints/max", "9000"}, {"/body/extensions", `["x"]`}, {"/body/terms/price/value", "62"}, {"/body/terms/boats/value", "5"}, {"/body/offer_id", `"off_1"`},
+		{"/body/terms/price/constraints/max", "9000"}, {"/body/extensions", `[]`}, {"/body/terms/price/value", "62"}, {"/body/terms/boats/value", "5"}, {"/body/accepted_terms", `{}`},
 	} {
 		bad("signature-of-"+dealNames[i]+"-changed-body", wire.RuleSignature, unsigned(i, set(c.pointer, c.text)), "the body is signed", "the terms of a deal are others than those that were signed")
 	}
