@@ -23,7 +23,6 @@ func messageChain() specimen {
 		kind: "message_chain", record: "message_chain", profile: "message-chain-v1", value: v, sign: sealTalk,
 		context: s.contractContext(v),
 	}
-	m.inner = inside(v, "/from")
 	m.faults = append(m.faults, movedFaults(len(messages(v)))...)
 	m.faults = append(m.faults, expectedFaults(v)...)
 	return m
