@@ -107,10 +107,11 @@ var signedText = ownKind(map[string]func(Question) error{
 			return wire.RuleSignature.At("/algorithm")
 		}
 		if err := key.VerifyText([]byte(r.Text("message")), r.Text("signature")); err != nil {
+			rule := wire.RuleSignature
 			if errors.Is(err, wire.ErrBase64) {
-				return wire.RuleSignatureForm.Because("/signature", err)
+				rule = wire.RuleSignatureForm
 			}
-			return wire.RuleSignature.Because("/signature", err)
+			return rule.Because("/signature", err)
 		}
 		return nil
 	},

@@ -6,7 +6,8 @@ import (
 )
 
 // judgeTranscript judges {"messages": […], "receipt": {…}}. The context gives the
-// session_id and the parties with their roles.
+// session_id and the parties with their roles. It is read as the reference
+// implementation makes it, unless import says otherwise.
 func judgeTranscript(s Subject) wire.Report {
 	doc, err := session.ReadDocument(s.Artifact)
 	if err != nil {
@@ -16,7 +17,13 @@ func judgeTranscript(s Subject) wire.Report {
 	if v, ok := s.Context.Get("session_id"); ok {
 		id = wire.SessionID(v.Text())
 	}
-	_, report := doc.Check(id, s.Keys, s.Now, &session.Options{Parties: s.parties(), Import: true}, nil)
+	reference := true
+	if v, _ := s.Context.Get("import"); v.Kind() == wire.Bool {
+		reference = v.Bool()
+	} else if v.Kind() != wire.Absent && v.Kind() != wire.Null {
+		return unclear
+	}
+	_, report := doc.Check(id, s.Keys, s.Now, &session.Options{Parties: s.parties(), Import: reference}, nil)
 	return report
 }
 

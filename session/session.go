@@ -372,15 +372,16 @@ var (
 
 // illegal names the rule that a message breaks to which the table gives no row.
 func (s Session) illegal(m *wire.Message) error {
+	rule, at, why := RuleTransition, "/type", error(nil)
+	if s.state == Expired {
+		rule, at, why = RuleSessionTTL, "/timestamp", fmt.Errorf("the deadline was %s", wire.FormatTime(s.deadline))
+	}
 	for _, t := range Machine.Transitions {
 		if t.From == s.state && t.On == on(m.Type) && t.If == "" {
-			return RuleRole.Because("/type", fmt.Errorf("only the %s may send %s", t.By, m.Type.Short()))
+			rule, at, why = RuleRole, "/type", fmt.Errorf("only the %s may send %s", t.By, m.Type.Short())
 		}
 	}
-	if s.state == Expired {
-		return RuleSessionTTL.Because("/timestamp", fmt.Errorf("the deadline was %s", wire.FormatTime(s.deadline)))
-	}
-	return RuleTransition.At("/type")
+	return rule.Because(at, why)
 }
 
 // settle sets what depends on the transition that was taken.

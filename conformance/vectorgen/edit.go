@@ -3,6 +3,8 @@ package main
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -128,3 +130,6 @@ func signedBare(who string) func(wire.Value) wire.Value {
 		return v.With("signature", signature(v.Without("signature"), who))
 	}
 }
+
+// sorted returns the names of a map in order.
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

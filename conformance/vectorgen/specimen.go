@@ -13,14 +13,17 @@ import (
 type specimen struct {
 	kind    string // of SPEC §12.3; its strict profile judges every fault
 	form    string // tells several specimens of a kind apart; "" if there is one
+	profile string // the profile, if it is not the strict one of the kind
 	record  string // record_type
 	value   wire.Value
 	sign    func(wire.Value) wire.Value // signs again what was changed; nil: nobody signs this
 	context wire.M                      // of the strict profile: now and public_keys at least
+	inner   []string                    // pointers to objects inside whose members are given twice as well
 
 	// The profile of the public contract for this kind, if there is one, judges the
 	// faults that are marked as shared.
 	contract        string
+	contractRecord  string // record_type there, if it is another
 	contractContext func(wire.Value) wire.M
 
 	faults []fault
@@ -73,7 +76,7 @@ func (s specimen) vectors() []vector {
 		}
 		made := vector{
 			id: s.name(f.name), title: strings.NewReplacer("_", " ", "-", " ").Replace(s.name(f.name)), record: s.record,
-			profile: conformance.StrictProfile(s.kind), input: v.Canonical(), context: override(s.context, f.context),
+			profile: s.strict(), input: v.Canonical(), context: override(s.context, f.context),
 			why: f.why, breaks: f.breaks,
 		}
 		if f.theirs != nil {
@@ -87,6 +90,9 @@ func (s specimen) vectors() []vector {
 		if f.shared && s.contract != "" {
 			made.id, made.profile, made.breaks = "contract-"+made.id, s.contract, f.breaks
 			made.context = override(s.contractContext(v), f.contract)
+			if s.contractRecord != "" {
+				made.record = s.contractRecord
+			}
 			made = made.judged(cmp.Or(f.theirs, f.rule))
 			if made.rule != nil && f.class != "" {
 				made.reason = f.class
@@ -97,20 +103,38 @@ func (s specimen) vectors() []vector {
 	return append(list, s.duplicates()...)
 }
 
-// duplicates returns, for each member of the artifact, a vector in which that member
-// is there twice: first with another value, then as it was signed. Whoever lets the
-// last one win sees a sound artifact. (RFC 7493, Section 2.3)
+// duplicates returns, for each member of the artifact and of the objects inside it
+// that are listed, a vector in which that member is there twice: first with another
+// value, then as it was signed. Whoever lets the last one win sees a sound artifact.
+// (RFC 7493, Section 2.3) The contract does not say which of two counts, so that its
+// profiles are not asked.
 func (s specimen) duplicates() []vector {
+	if !strings.HasSuffix(s.strict(), "-strict-v1") {
+		return nil
+	}
+	const hole = "what is replaced"
 	var list []vector
-	for name, v := range s.value.Members() {
-		list = append(list, vector{
-			id: s.name("duplicate-" + strings.ReplaceAll(name, "_", "-")), section: conformance.Mutation, record: s.record,
-			title:   strings.ReplaceAll(s.kind+" with "+name+" twice", "_", " "),
-			profile: conformance.StrictProfile(s.kind), context: s.context, rule: wire.RuleDuplicate, reason: wire.ClassSchema,
-			input:  "{" + value(name).Canonical() + ":" + other(v) + "," + s.value.Canonical()[1:],
-			why:    "a member that is there twice is two documents: the reader that takes the last " + name + " and the one that takes the first disagree",
-			breaks: "what was signed, checked and shown is not what is acted on",
-		})
+	for _, pointer := range append([]string{""}, s.inner...) {
+		object, ok := s.value, true
+		before, after := "", ""
+		if pointer != "" {
+			object, ok = s.value.At(tokens(pointer)...)
+			before, after, _ = strings.Cut(at(s.value, tokens(pointer), wire.Text(hole)).Canonical(), wire.Text(hole).Canonical())
+		}
+		if !ok || pointer != "" && object.Kind() != wire.Object {
+			panic("vectorgen: no object at " + pointer)
+		}
+		where := strings.ToLower(strings.NewReplacer("_", "-", "/", "-").Replace(strings.TrimPrefix(pointer+"/", "/")))
+		for name, v := range object.Members() {
+			list = append(list, vector{
+				id: s.name("duplicate-" + where + strings.ReplaceAll(name, "_", "-")), section: conformance.Mutation, record: s.record,
+				title:   strings.ReplaceAll(s.kind+" with "+strings.TrimPrefix(pointer+"/"+name, "/")+" twice", "_", " "),
+				profile: s.strict(), context: s.context, rule: wire.RuleDuplicate, reason: wire.ClassSchema,
+				input:  before + "{" + value(name).Canonical() + ":" + other(v) + "," + object.Canonical()[1:] + after,
+				why:    "a member that is there twice is two documents: the reader that takes the last " + name + " and the one that takes the first disagree",
+				breaks: "what was signed, checked and shown is not what is acted on",
+			})
+		}
 	}
 	return list
 }
@@ -140,6 +164,9 @@ func other(v wire.Value) string {
 	}
 	return `{"was":null}`
 }
+
+// strict returns the profile that judges every fault.
+func (s specimen) strict() string { return cmp.Or(s.profile, conformance.StrictProfile(s.kind)) }
 
 // name returns the id of one of the specimen's vectors.
 func (s specimen) name(fault string) string {
