@@ -128,12 +128,12 @@ func (s seal) forged(v wire.Value, changes ...string) []fault {
 		}
 		switch f.name {
 		case "signature-small-order", "signature-unpadded", "signature-trailing-bits", "key-unknown", "key-of-small-order": // runners of the contract need not look
-		default:
-			f.shared = s.theirs != nil
 		case "key-of-other":
 			if f.shared = s.theirs != nil; f.shared {
 				f.contract = s.theirs(key(mallory).Public().String())
 			}
+		default:
+			f.shared = s.theirs != nil
 		}
 	}
 	if text, _ := v.At(tokens(s.at)...); strings.ContainsAny(text.Text(), "-_") {
