@@ -495,7 +495,7 @@ func TestFulfillment(t *testing.T) {
 	confirm := func(who, signer, notes string) wire.Value {
 		c := parse(t, `{"agent_id":"`+who+`","confirms_fulfillment":true,"notes":"`+notes+`"}`)
 		sig, _ := key(t, signer).Sign([]byte(c.Canonical()))
-		block := parse(t, `{"status":"fulfilled","settled_at":"2026-09-15T09:00:00Z","fulfilled_at":null,"settlement_protocol":"acp","delivery_confirmed":true,"disputes":[]}`)
+		block := parse(t, `{"status":"fulfilled","settled_at":"2026-09-14T09:20:00Z","fulfilled_at":null,"settlement_protocol":"acp","delivery_confirmed":true,"disputes":[]}`)
 		return good.With("fulfillment", block.With("counterparty_attestation", c.With("signature", wire.Text(sig.String()))))
 	}
 	denial := parse(t, `{"agent_id":"buyer","confirms_fulfillment":false}`)

@@ -2,6 +2,7 @@ package attest
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -97,8 +98,15 @@ type Attestation struct {
 	Fulfillment    *Fulfillment
 
 	version versionNumber
+	listed  map[wire.AgentID]int // index of each party
 	value   wire.Value
 }
+
+// How many agents sign an attestation at most (SPEC §9.6.2). A session has fewer.
+const (
+	MaxParties           = 64
+	MaxCountersignatures = 256
+)
 
 // Value returns the attestation as it was received.
 func (a *Attestation) Value() wire.Value { return a.value }
@@ -130,6 +138,8 @@ var (
 	errNegative  = errors.New("want a number that is not negative")
 	errSummary   = errors.New("want at most 1024 characters")
 	errFewer     = errors.New("fewer than two")
+	errMore      = fmt.Errorf("more than %d", MaxParties)
+	errSigners   = fmt.Errorf("more than %d", MaxCountersignatures)
 	errDuplicate = errors.New("listed before")
 )
 
@@ -139,8 +149,8 @@ const maxCount = wire.MaxSafeInteger
 // ReadAttestation checks the shape of an attestation; a version beyond the present
 // one is read as the present one (SPEC §9.6.2). It verifies nothing.
 func ReadAttestation(v wire.Value) (*Attestation, error) {
-	if v.Depth() > wire.MaxDepth {
-		return nil, wire.RuleDepth.At("")
+	if err := bounded(v); err != nil {
+		return nil, err
 	}
 	r := wire.Read(v, "", RuleShape)
 	r.Closed("concordia_attestation", "attestation_id", "session_id", "timestamp", "outcome", "parties", "meta",
@@ -156,18 +166,7 @@ func ReadAttestation(v wire.Value) (*Attestation, error) {
 		r.Fail("concordia_attestation", errVersion)
 	}
 	a.Outcome = readOutcome(r.Object("outcome"))
-	listed := make(map[wire.AgentID]bool) // a hostile list may be long
-	for _, pr := range r.Objects("parties") {
-		p := readParty(pr)
-		if listed[p.Agent] {
-			pr.FailRule(RuleParties, "agent_id", errDuplicate)
-		}
-		listed[p.Agent] = true
-		a.Parties = append(a.Parties, p)
-	}
-	if len(a.Parties) < 2 {
-		r.FailRule(RuleParties, "parties", errFewer)
-	}
+	a.readParties(r)
 	a.Meta = readMeta(r.Object("meta"))
 	a.TranscriptHash = r.Hash("transcript_hash")
 	if r.Has("chain_head") {
@@ -189,6 +188,9 @@ func ReadAttestation(v wire.Value) (*Attestation, error) {
 		r.FailRule(RuleValidity, "validity_temporal", errors.New("missing"))
 	}
 	if c, ok := r.OptObject("countersignatures"); ok {
+		if c.Whole().Len() > MaxCountersignatures {
+			c.Fail("", errSigners)
+		}
 		for id := range c.Whole().Members() {
 			if c.Text(id) == "" || id == "" {
 				c.Fail(id, errors.New("empty"))
@@ -199,6 +201,30 @@ func ReadAttestation(v wire.Value) (*Attestation, error) {
 		return nil, err
 	}
 	return a, nil
+}
+
+// readParties reads the parties, none of which is listed twice, be it in another
+// spelling.
+func (a *Attestation) readParties(r wire.Reader) {
+	list := r.Array("parties")
+	if list.Len() > MaxParties {
+		r.FailRule(RuleParties, "parties", errMore)
+		return
+	}
+	a.listed = make(map[wire.AgentID]int, list.Len())
+	named := make(map[wire.AgentID]bool, list.Len())
+	for i, pr := range r.Objects("parties") {
+		p := readParty(pr)
+		plain := wire.PlainDIDKey(p.Agent)
+		if named[plain] {
+			pr.FailRule(RuleParties, "agent_id", errDuplicate)
+		}
+		named[plain], a.listed[p.Agent] = true, i
+		a.Parties = append(a.Parties, p)
+	}
+	if len(a.Parties) < 2 {
+		r.FailRule(RuleParties, "parties", errFewer)
+	}
 }
 
 func readOutcome(r wire.Reader) Outcome {

@@ -29,10 +29,14 @@ var bundleRules = []*wire.Rule{RuleBundle, RuleBundleSignature}
 // ReadReceiptBundle checks the shape of a bundle, of its receipts only which members
 // they have. It verifies nothing.
 func ReadReceiptBundle(v wire.Value) (*ReceiptBundle, error) {
-	r, err := shapeOfHistory(v, "receipt_bundle", "attestations", RuleBundle,
-		"concordia_attestation", "attestation_id", "session_id", "timestamp", "outcome", "parties")
+	r, err := shapeOfHistory(v, "receipt_bundle", RuleBundle, "attestations")
 	if err != nil {
 		return nil, err
+	}
+	for _, e := range r.Objects("attestations") {
+		for _, name := range []string{"concordia_attestation", "attestation_id", "session_id", "timestamp", "outcome", "parties"} {
+			e.Value(name)
+		}
 	}
 	b := &ReceiptBundle{
 		ID: r.Text("bundle_id"), Agent: wire.ReadID[wire.AgentID](r, "agent_id"), CreatedAt: r.Time("created_at"),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/concordia-node/concordia/internal/merkle"
@@ -26,7 +27,8 @@ type CompetenceProof struct {
 	Revealed  int          // how many receipts it shows
 	Credit    Credit       // what the revealed ones prove; zero unless VerifyCompetence found no fault
 
-	inclusions []inclusion
+	proofs     int         // how many inclusion proofs it shows
+	inclusions []inclusion // none if there are more than MaxReceipts
 	value      wire.Value
 }
 
@@ -41,6 +43,7 @@ var (
 	RuleCompetence          = &wire.Rule{Section: "9.6.6a", Name: "competence", Class: wire.ClassSchema, Text: "a competence proof has the members of its shape"}
 	RuleCompetenceSignature = &wire.Rule{Section: "9.6.6a", Name: "competence-signature", Class: wire.ClassSignature, Text: "the agent whose history it is signed the competence proof"}
 	RuleClaims              = &wire.Rule{Section: "9.6.6a", Name: "competence-claims", Class: wire.ClassSchema, Text: "the claims are ten figures, made at an instant"}
+	RuleClaimsConsistent    = &wire.Rule{Section: "9.6.6a", Name: "competence-figures", Class: wire.ClassBinding, Text: "no figure of the claims contradicts another: some receipts add up to them"}
 	RuleCompetenceCount     = &wire.Rule{Section: "9.6.6a", Name: "competence-count", Class: wire.ClassBinding, Text: "attestation_count is the total_negotiations of the claims, and no fewer than are revealed"}
 	RuleMembership          = &wire.Rule{Section: "9.6.6a", Name: "competence-membership", Class: wire.ClassBinding, Text: "each revealed receipt has an inclusion proof, and each inclusion proof leads to the root"}
 	RuleCompetenceRoot      = &wire.Rule{Section: "9.6.6a", Name: "competence-root", Class: wire.ClassBinding, Text: "the root of a full reveal is that of exactly the revealed ids"}
@@ -48,14 +51,14 @@ var (
 )
 
 var competenceRules = []*wire.Rule{
-	RuleCompetence, RuleCompetenceSignature, RuleClaims, RuleCompetenceCount, RuleMembership, RuleCompetenceRoot, RuleAggregate,
+	RuleCompetence, RuleCompetenceSignature, RuleClaims, RuleClaimsConsistent, RuleCompetenceCount, RuleMembership, RuleCompetenceRoot, RuleAggregate,
 }
 
 // ReadCompetenceProof checks the shape of a competence proof as far as the published
 // contract does: of its receipts only that they have an id, and of its claims only
 // that they are an object. It verifies nothing.
 func ReadCompetenceProof(v wire.Value) (*CompetenceProof, error) {
-	r, err := shapeOfHistory(v, "competence_proof", "revealed_attestations", RuleCompetence, "attestation_id")
+	r, err := shapeOfHistory(v, "competence_proof", RuleCompetence, "revealed_attestations", "merkle_proofs")
 	if err != nil {
 		return nil, err
 	}
@@ -68,15 +71,46 @@ func ReadCompetenceProof(v wire.Value) (*CompetenceProof, error) {
 		Count: r.Int("attestation_count", 0, maxCount), Revealed: r.Array("revealed_attestations").Len(), value: v,
 	}
 	p.CreatedAt, _ = wire.ParseTime(r.Text("created_at"))
+	p.readInclusions(r)
+	return p, r.Err()
+}
+
+// maxSiblings is how long an inclusion proof is at most: no tree is higher.
+const maxSiblings = 64
+
+var (
+	errEmpty    = errors.New("empty")
+	errSiblings = fmt.Errorf("more than %d", maxSiblings)
+	errSibling  = errors.New("want 64 lower-case hex digits")
+)
+
+// readInclusions reads the inclusion proofs, unless there are too many.
+func (p *CompetenceProof) readInclusions(r wire.Reader) {
+	list := r.Array("merkle_proofs")
+	if p.proofs = list.Len(); p.proofs > MaxReceipts {
+		return
+	}
 	for _, e := range r.Objects("merkle_proofs") {
+		e.Open("attestation_id", "index", "proof")
 		// The contract reads a missing index as 0 and a missing proof as empty.
 		in := inclusion{attestation: e.Text("attestation_id"), Proof: merkle.Proof{Index: e.OptInt("index", 0, maxCount, 0)}}
+		if in.attestation == "" {
+			e.Fail("attestation_id", errEmpty)
+		}
 		if e.Has("proof") {
+			if e.Array("proof").Len() > maxSiblings {
+				e.Fail("proof", errSiblings)
+				return
+			}
 			in.Siblings = e.Strings("proof")
+		}
+		for _, s := range in.Siblings {
+			if len(s) != 64 || strings.Trim(s, "0123456789abcdef") != "" {
+				e.Fail("proof", errSibling)
+			}
 		}
 		p.inclusions = append(p.inclusions, in)
 	}
-	return p, r.Err()
 }
 
 // Value returns the proof as it was received.
@@ -111,6 +145,7 @@ func CompetenceChecks() []wire.Check[*CompetenceSubject] {
 		{Name: "signature", Run: (*CompetenceSubject).checkSignature},
 		{Name: "version", Run: func(s *CompetenceSubject) error { return checkVersion(s.Proof.value, "concordia_competence_proof") }},
 		{Name: "figures", Run: (*CompetenceSubject).checkFigures},
+		{Name: "consistency", Run: (*CompetenceSubject).checkConsistency},
 		{Name: "freshness", Run: func(s *CompetenceSubject) error { return s.CheckAge(s.Proof.CreatedAt, "/created_at") }},
 	}
 	checks = append(checks, historyChecks[*CompetenceSubject]()...)
@@ -176,7 +211,7 @@ var (
 // its id alone.
 func (s *CompetenceSubject) checkMembership() error {
 	p := s.Proof
-	if len(p.inclusions) > MaxReceipts || p.Revealed > MaxReceipts {
+	if p.proofs > MaxReceipts || p.Revealed > MaxReceipts {
 		return RuleHistorySize.At("/merkle_proofs")
 	}
 	proven := make(map[string]bool, len(p.inclusions))
@@ -268,7 +303,7 @@ var (
 	errNothing  = errors.New("it commits to nothing")
 	errPartial  = errors.New("not every receipt is revealed")
 	errUnbound  = errors.New("the outcome of an old version is bound by nobody")
-	errUnproven = errors.New("a fulfillment is counted that no counterparty signed")
+	errUnproven = errors.New("a fulfillment is counted that no counterparty signed, or signed once for several")
 )
 
 // checkAggregate reports whether the claims are verified: (a) everything is revealed
@@ -303,7 +338,7 @@ func (s *CompetenceSubject) checkAggregate() error {
 		if !r.bound() {
 			return h.within(i, RuleAggregate.Because("", errUnbound))
 		}
-		if r.Fulfillment.fulfilled() && r.finding("fulfillment").Outcome != wire.Passed {
+		if r.Fulfillment.fulfilled() && !h.fulfilled(i) {
 			return h.within(i, RuleAggregate.Because("/fulfillment", errUnproven))
 		}
 	}

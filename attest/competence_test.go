@@ -55,7 +55,26 @@ func TestCompetence(t *testing.T) {
 		{"90 days", "", set("created_at", `"2026-06-16T10:00:00Z"`)},
 		{"old", "age at /created_at", set("created_at", `"2026-06-16T09:59:59Z"`)},
 		{"another count", "competence-count at /attestation_count", set("claims/total_negotiations", `5`)},
-		{"claims that nobody can check", "", set("claims/agreement_rate", `1`)},
+		{"claims that nobody can check", "", set("claims/fulfillment_rate", `0.3333`)},
+		{"more agreements than receipts", "competence-figures at /claims/agreements", set("claims/agreements", `5`)},
+		{"another rate", "competence-figures at /claims/agreement_rate", set("claims/agreement_rate", `1`)},
+		{"a magnitude above 1", "competence-figures at /claims/avg_concession_magnitude", set("claims/avg_concession_magnitude", `1.0001`)},
+		{"a magnitude of five decimals", "competence-figures at /claims/avg_concession_magnitude", set("claims/avg_concession_magnitude", `0.12345`)},
+		{"a rate of five decimals", "competence-figures at /claims/fulfillment_rate", set("claims/fulfillment_rate", `0.12345`)},
+		{"a quarter reasoned", "", set("claims/reasoning_rate", `0.25`)},
+		{"a third of four reasoned", "competence-figures at /claims/reasoning_rate", set("claims/reasoning_rate", `0.3333`)},
+		{"nobody dealt with", "competence-figures at /claims/unique_counterparties", set("claims/unique_counterparties", `0`)},
+		{"everybody dealt with", "", set("claims/unique_counterparties", `252`)},
+		{"more than everybody dealt with", "competence-figures at /claims/unique_counterparties", set("claims/unique_counterparties", `253`)},
+		{"no categories", "", set("claims/categories", `[]`)},
+		{"unsorted categories", "competence-figures at /claims/categories", set("claims/categories", `["z","a"]`)},
+		{"a category twice", "competence-figures at /claims/categories", set("claims/categories", `["a","a"]`)},
+		{"no category", "competence-figures at /claims/categories", set("claims/categories", `["A b"]`)},
+		{"more categories than receipts", "competence-figures at /claims/categories", set("claims/categories", `["a","b","c","d","e"]`)},
+		{"never", "competence-figures at /claims/earliest", set("claims/earliest", `"never"`)},
+		{"without latest", "competence-figures at /claims/latest", set("claims/latest", `""`)},
+		{"backwards", "competence-figures at /claims/latest", set("claims/latest", `"2020-01-01T00:00:00Z"`)},
+		{"in the order of the text", "", set("claims/latest", `"2026-09-14T09:00:00+23:00"`)},
 		{"another root", "competence-membership at /merkle_proofs/0", func(tb testing.TB, v wire.Value) wire.Value {
 			return v.With("attestation_merkle_root", rootOf(tb, receiptsOf(tb, 3)))
 		}},
@@ -87,7 +106,7 @@ func TestCompetence(t *testing.T) {
 			return edit(tb, v, `2000`, "claims", "total_negotiations")
 		}},
 		{"full", "", of(full, func(_ testing.TB, v wire.Value) wire.Value { return v })},
-		{"full, other claims", "history-summary at /claims/agreement_rate", of(full, set("claims/agreement_rate", `1`))},
+		{"full, other claims", "history-summary at /claims/avg_concession_magnitude", of(full, set("claims/avg_concession_magnitude", `0.5`))},
 		{"full, fulfilled by word", "history-summary at /claims/fulfillment_rate", of(full, set("claims/fulfillment_rate", `1`))},
 		{"full, more revealed than there are", "competence-count at /revealed_attestations", of(full, func(tb testing.TB, v wire.Value) wire.Value {
 			v = edit(tb, v, `2`, "attestation_count")
@@ -103,7 +122,9 @@ func TestCompetence(t *testing.T) {
 				With("revealed_attestations", encode(tb, three))
 		}},
 		{"nothing", "", of(func(tb testing.TB) wire.Value { return competence(tb, nil) }, func(_ testing.TB, v wire.Value) wire.Value { return v })},
-		{"nothing, with claims", "history-summary at /claims/agreements", of(func(tb testing.TB) wire.Value { return competence(tb, nil) }, set("claims/agreements", `9`))},
+		{"one, of two times", "competence-figures at /claims/latest", of(func(tb testing.TB) wire.Value { return competence(tb, receiptsOf(tb, 1)) }, set("claims/latest", `"2027-09-14T09:00:00Z"`))},
+		{"nothing, with a time", "competence-figures at /claims/earliest", of(func(tb testing.TB) wire.Value { return competence(tb, nil) }, set("claims/earliest", `"2026-09-14T09:00:00Z"`))},
+		{"nothing, with claims", "competence-figures at /claims/agreements", of(func(tb testing.TB) wire.Value { return competence(tb, nil) }, set("claims/agreements", `9`))},
 		{"nothing, with a root", "competence-root at /attestation_merkle_root", of(func(tb testing.TB) wire.Value { return competence(tb, nil) }, func(tb testing.TB, v wire.Value) wire.Value {
 			return v.With("attestation_merkle_root", rootOf(tb, receiptsOf(tb, 1)))
 		})},
@@ -165,8 +186,8 @@ func TestAggregate(t *testing.T) {
 		{"fulfilled by word", competence(t, []wire.Value{edit(t, confirmed[0], "", "fulfillment", "counterparty_attestation")}, 0),
 			"competence-aggregate at /revealed_attestations/0/fulfillment", true},
 		{"another's signature", competence(t, list, 0, 1, 2).With("agent_signature", wire.Text("x")), "competence-signature at /agent_signature", false},
-		{"false claims", signCompetence(t, edit(t, competence(t, list, 0, 1, 2), `1`, "claims", "agreement_rate")),
-			"history-summary at /claims/agreement_rate", false},
+		{"false claims", signCompetence(t, edit(t, competence(t, list, 0, 1, 2), `1`, "claims", "avg_concession_magnitude")),
+			"history-summary at /claims/avg_concession_magnitude", false},
 	} {
 		if got := verdict(judgeCompetence(t, attest.AggregateVerified())(test.v)); got != test.want {
 			t.Errorf("%s: got %q, want %q", test.name, got, test.want)

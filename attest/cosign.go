@@ -67,8 +67,8 @@ func ReadCosignedReceipt(v wire.Value) (*CosignedReceipt, error) {
 // signature: the parties. The public contract of these receipts has no schema, and
 // takes the counterparty from its context.
 func ReadCosignedParties(v wire.Value, counterparty wire.AgentID) (*CosignedReceipt, error) {
-	if v.Depth() > wire.MaxDepth {
-		return nil, wire.RuleDepth.At("")
+	if err := bounded(v); err != nil {
+		return nil, err
 	}
 	r := wire.Read(v, "", RuleCosigned)
 	c := &CosignedReceipt{Counterparty: counterparty, value: v}
@@ -138,18 +138,12 @@ func (s *CosignSubject) checkKey() error {
 	return nil
 }
 
-// checkPublisher compares the keys and not only the texts: a did:key has two
-// spellings.
+// checkPublisher compares the keys and not only the texts.
 func (s *CosignSubject) checkPublisher() error {
 	if s.Publisher == "" {
 		return &wire.Unchecked{Why: "the publisher is not known"}
 	}
-	if s.Publisher == s.Receipt.Counterparty {
-		return RuleCosignPublisher.At("/counterparty_did")
-	}
-	p, perr := wire.ParseDIDKey(s.Publisher)
-	c, cerr := wire.ParseDIDKey(s.Receipt.Counterparty)
-	if perr == nil && cerr == nil && p == c {
+	if s.same(s.Publisher, s.Receipt.Counterparty, s.Now) {
 		return RuleCosignPublisher.At("/counterparty_did")
 	}
 	return nil
@@ -225,21 +219,7 @@ func (s *CosignSubject) checkUnsigned() error {
 
 // findSignature returns the pointer of the first member named signature.
 func findSignature(v wire.Value, at string) (string, bool) {
-	for name, m := range v.Members() {
-		below := at + wire.Pointer(name)
-		if name == "signature" {
-			return below, true
-		}
-		if found, ok := findSignature(m, below); ok {
-			return found, true
-		}
-	}
-	for i, e := range v.Elems() {
-		if found, ok := findSignature(e, fmt.Sprintf("%s/%d", at, i)); ok {
-			return found, true
-		}
-	}
-	return "", false
+	return find(v, at, func(wire.Value) bool { return false }, func(name string) bool { return name == "signature" })
 }
 
 // checkParties checks who is listed: the two, one role each, nobody twice.
@@ -248,11 +228,13 @@ func (s *CosignSubject) checkParties() error {
 		return &wire.Unchecked{Why: "the publisher is not known"}
 	}
 	listed := make(map[wire.AgentID]Role, len(s.Receipt.Parties))
+	named := make(map[wire.AgentID]bool, len(s.Receipt.Parties)) // in one spelling
 	for i, p := range s.Receipt.Parties {
-		if _, twice := listed[p.Agent]; twice {
+		plain := wire.PlainDIDKey(p.Agent)
+		if named[plain] {
 			return RuleCosignParties.Because(fmt.Sprintf("/parties/%d/agent_id", i), errDuplicate)
 		}
-		listed[p.Agent] = p.Role
+		listed[p.Agent], named[plain] = p.Role, true
 		third := p.Agent != s.Publisher && p.Agent != s.Receipt.Counterparty
 		if third == (p.Role == RoleInitiator || p.Role == RoleResponder) {
 			return RuleCosignParties.Because(fmt.Sprintf("/parties/%d/role", i), errRoles)

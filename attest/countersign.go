@@ -57,8 +57,10 @@ func Witness(v wire.Value, agent wire.AgentID, by wire.Signer) (wire.Value, erro
 	if err != nil {
 		return v, err
 	}
-	if a.lists(agent) {
-		return v, ErrIsAParty
+	for _, p := range a.Parties {
+		if wire.PlainDIDKey(p.Agent) == wire.PlainDIDKey(agent) {
+			return v, ErrIsAParty
+		}
 	}
 	return signWhole(v, agent, by)
 }

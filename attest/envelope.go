@@ -119,6 +119,7 @@ func readPayload(r wire.Reader) EnvelopePayload {
 // readEnvelopeReference reads a reference. What says that it was verified may be
 // left out or null: not every kind has a verifier.
 func readEnvelopeReference(r wire.Reader) EnvelopeReference {
+	r.Open("kind", "urn", "verified_at", "verifier_did", "hash")
 	l := EnvelopeReference{Kind: word(r, "kind", wire.MaxIDLength), URN: word(r, "urn", 2048)}
 	r = r.WithoutNulls()
 	l.VerifiedAt, l.Verifier, l.Hash = optTime(r, "verified_at"), r.OptText("verifier_did"), r.OptText("hash")

@@ -14,8 +14,9 @@ import (
 // after the attestation was issued and stands on the signature of the
 // counterparty that confirms it.
 type Fulfillment struct {
-	Status    string
-	SettledAt time.Time
+	Status      string
+	SettledAt   time.Time
+	FulfilledAt time.Time // zero if not told
 
 	confirmedBy  wire.AgentID
 	confirmation wire.Value // counterparty_attestation, absent if there is none
@@ -32,7 +33,7 @@ func readFulfillment(r wire.Reader) *Fulfillment {
 		SettledAt: r.Time("settled_at"),
 	}
 	if v, _ := r.Whole().Get("fulfilled_at"); v.Kind() != wire.Absent && v.Kind() != wire.Null {
-		r.Time("fulfilled_at")
+		f.FulfilledAt = r.Time("fulfilled_at")
 	}
 	if r.Has("settlement_protocol") {
 		r.OneOf("settlement_protocol", "acp", "ap2", "x402", "stripe", "lightning", "escrow", "custom")
@@ -41,7 +42,9 @@ func readFulfillment(r wire.Reader) *Fulfillment {
 	if r.Has("disputes") {
 		for _, d := range r.Objects("disputes") {
 			d.Closed("term_id", "complainant_agent_id", "description", "resolution")
-			d.OptText("term_id")
+			if term := d.OptText("term_id"); term != "" { // a name that a party chose
+				f.freeText = append(f.freeText, textAt{term, d.Pointer() + "/term_id"})
+			}
 			d.OptText("complainant_agent_id")
 			f.readFreeText(d, "description", 1024)
 			if v, _ := d.Whole().Get("resolution"); v.Kind() != wire.Absent && v.Kind() != wire.Null {
@@ -76,11 +79,14 @@ var (
 	errUnconfirmed   = errors.New("no counterparty confirms it")
 	errDenied        = errors.New("the counterparty denies what the status says")
 	errNotAParty     = errors.New("who confirms it is no party")
+	errNoDealer      = errors.New("who confirms it is neither initiator nor responder")
 )
 
 // checkFulfillmentBound reports whether the fulfillment is signed by the party
-// that confirms it. The countersignatures do not cover a fulfillment: it came
-// later. (SPEC §9.6.5a)
+// that confirms it, which made the deal, and is not told to come. The
+// countersignatures do not cover a fulfillment: it came later. Nor does the
+// confirmation say which attestation it is about: see history.fulfilled. (SPEC
+// §9.6.5a)
 func (s *AttestationSubject) checkFulfillmentBound() error {
 	f := s.Attestation.Fulfillment
 	if f == nil {
@@ -90,11 +96,21 @@ func (s *AttestationSubject) checkFulfillmentBound() error {
 	if f.confirmation.Kind() == wire.Absent {
 		return RuleFulfillment.Because(at, errUnconfirmed)
 	}
-	if !s.Attestation.lists(f.confirmedBy) {
+	i, ok := s.Attestation.listed[f.confirmedBy]
+	if !ok {
 		return RuleFulfillment.Because(at+"/agent_id", errNotAParty)
+	}
+	if r := s.Attestation.Parties[i].Role; r != RoleInitiator && r != RoleResponder {
+		return RuleFulfillment.Because(at+"/agent_id", errNoDealer)
 	}
 	if yes, _ := f.confirmation.Get("confirms_fulfillment"); !yes.Bool() && strings.HasPrefix(f.Status, "fulfilled") {
 		return RuleFulfillment.Because(at+"/confirms_fulfillment", errDenied)
+	}
+	if err := s.CheckAnchor(f.SettledAt, "/fulfillment/settled_at"); err != nil {
+		return err
+	}
+	if err := s.CheckAnchor(f.FulfilledAt, "/fulfillment/fulfilled_at"); err != nil {
+		return err
 	}
 	return s.verify(RuleFulfillment, f.confirmedBy, f.confirmation.Without("signature"), f.confirmation, at)
 }

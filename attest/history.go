@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/concordia-node/concordia/wire"
@@ -37,6 +38,8 @@ type history struct {
 	tooMany  bool   // so many that none was looked at
 	receipts []receipt
 	signs    *[]Pattern // once they were looked for
+	honored  []bool     // see fulfilled, once it was asked for
+	known    *roster    // see agents, once it was asked for
 }
 
 // A receipt is one of them and what became of the checks of receiptChecks.
@@ -178,32 +181,60 @@ func (r *receipt) bound() bool {
 }
 
 // check sums one check of all receipts up: the first that failed, else the first
-// that could not be made, else that there was nothing to check in any of them.
+// that could not be made, else that there was nothing to check in any of them, or in
+// some where that says less than a reader would think.
 func (h *history) check(name string) error {
 	if err := h.none(); err != nil {
 		return err
 	}
 	var unchecked, moot error
-	passed := false
+	without := 0
 	for i := range h.receipts {
 		switch f := h.receipts[i].finding(name); {
 		case f.Outcome == wire.Failed:
 			return h.within(i, f.Err)
 		case f.Outcome == wire.Passed:
-			passed = true
 		case f.Optional:
 			moot = f.Err
+			without++
 		case unchecked == nil:
 			unchecked = h.within(i, f.Err)
 		}
 	}
+	nothing := map[string]string{"outcome-binding": "bind no outcome", "set-binding": "name no transcript"}[name]
 	switch {
 	case unchecked != nil:
 		return unchecked
-	case passed:
-		return nil
+	case without > 0 && nothing != "":
+		// What some receipts leave open must not look as if all had it.
+		return &wire.Unchecked{Why: fmt.Sprintf("%d of %d receipts %s", without, len(h.receipts), nothing), Moot: true}
+	case without == len(h.receipts):
+		return moot
 	}
-	return moot
+	return nil
+}
+
+// fulfilled reports whether receipt i is credited as fulfilled: the counterparty
+// confirmed it, and no receipt before it shows the same confirmation. A confirmation
+// does not say which attestation it is about, so that the holder could show one
+// wherever it dealt with who signed it. (SPEC §9.6.6a)
+func (h *history) fulfilled(i int) bool {
+	if h.honored == nil {
+		h.honored = make([]bool, len(h.receipts))
+		shown := make(map[string]bool)
+		for i := range h.receipts {
+			r := &h.receipts[i]
+			if r.shape != nil || !r.Fulfillment.fulfilled() || r.finding("fulfillment").Outcome != wire.Passed ||
+				h.verifier.same(r.Fulfillment.confirmedBy, h.holder, r.Time) {
+				continue
+			}
+			// What was signed, not the signature: its maker can make many of one text.
+			confirmation := r.Fulfillment.confirmation.Without("signature").Canonical()
+			h.honored[i] = !shown[confirmation]
+			shown[confirmation] = true
+		}
+	}
+	return h.honored[i]
 }
 
 // within makes an error of receipt i one of the whole.
@@ -257,15 +288,15 @@ type Credit struct {
 	Unbound        []string       // ids of the others: of old versions
 	SetBound       int            // receipts that name the transcript they close
 	Agreements     int            // bound, and agreed
-	Fulfilled      int            // bound, fulfilled, and the counterparty signed that
-	Counterparties []wire.AgentID // of bound receipts, sorted
+	Fulfilled      int            // bound, fulfilled, and a counterparty signed that, in words of its own for each
+	Counterparties []wire.AgentID // of bound receipts, sorted; of the names of one agent the first
 	Patterns       []Pattern      // which look like one agent with many names
 }
 
 // credit adds up what is proven.
 func (h *history) credit() Credit {
 	c := Credit{Patterns: h.patterns()}
-	met := make(map[wire.AgentID]bool)
+	var met []wire.AgentID
 	for i := range h.receipts {
 		r := &h.receipts[i]
 		if r.shape != nil {
@@ -283,18 +314,48 @@ func (h *history) credit() Credit {
 		if r.Outcome.Status == StatusAgreed {
 			c.Agreements++
 		}
-		if r.Fulfillment.fulfilled() && passed("fulfillment") {
+		if h.fulfilled(i) {
 			c.Fulfilled++
 		}
 		for _, p := range r.Parties {
-			if p.Agent != h.holder && !met[p.Agent] {
-				met[p.Agent] = true
-				c.Counterparties = append(c.Counterparties, p.Agent)
+			met = append(met, p.Agent)
+		}
+	}
+	slices.Sort(met)
+	agents := h.agents()
+	counted := map[int]bool{agents.number(h.holder): true}
+	for _, id := range met {
+		if n := agents.number(id); !counted[n] {
+			counted[n] = true
+			c.Counterparties = append(c.Counterparties, id)
+		}
+	}
+	return c
+}
+
+// agents tells the holder and everybody it dealt with apart. The key of who signed
+// nothing is nobody's yet and is not asked for.
+func (h *history) agents() *roster {
+	if h.known == nil {
+		h.known = new(roster)
+		resolved := make(map[wire.AgentID]bool)
+		h.known.add(h.holder, h.verifier.identify(h.holder, h.verifier.Now))
+		for i := range h.receipts {
+			r := &h.receipts[i]
+			if r.shape != nil {
+				continue
+			}
+			signed := r.finding("party-signatures").Outcome == wire.Passed
+			for _, p := range r.Parties {
+				var key wire.PublicKey
+				if fixed := strings.HasPrefix(string(p.Agent), "did:key:"); signed && !(fixed && resolved[p.Agent]) {
+					key, resolved[p.Agent] = h.verifier.identify(p.Agent, r.Time), true
+				}
+				h.known.add(p.Agent, key)
 			}
 		}
 	}
-	slices.Sort(c.Counterparties)
-	return c
+	return h.known
 }
 
 // fulfilled reports whether a summary counts f as fulfilled.
@@ -308,7 +369,7 @@ const (
 	LowDiversity         Pattern = "low_counterparty_diversity" // more than three receipts, at most one counterparty
 	FastSessions         Pattern = "timing_anomaly"             // most sessions took less than five seconds
 	SymmetricConcessions Pattern = "symmetric_concessions"      // in most, the first two parties conceded equally much
-	SelfDealing          Pattern = "self_dealing"               // a counterparty has the agent's own key
+	SelfDealing          Pattern = "self_dealing"               // a counterparty is the agent by another name: it has its key
 )
 
 // fastSession is what a session of two people or two minds takes at least.
@@ -326,22 +387,19 @@ func (h *history) patterns() []Pattern {
 func (h *history) findPatterns() (found []Pattern) {
 	var fast, symmetric, n int
 	self := false
-	own, _ := h.verifier.Keys.Key(h.holder, h.verifier.Now)
-	met := make(map[wire.AgentID]bool)
+	agents := h.agents()
+	own := agents.number(h.holder)
+	met := make(map[int]bool)
 	for _, r := range h.receipts {
 		if r.shape != nil {
 			continue
 		}
 		n++
-		signed := r.finding("party-signatures").Outcome == wire.Passed
 		for _, p := range r.Parties {
-			if p.Agent == h.holder || met[p.Agent] {
-				continue
-			}
-			met[p.Agent] = true
-			if signed { // else its key is nobody's yet, and need not be resolved again
-				key, err := h.verifier.Keys.Key(p.Agent, r.Time)
-				self = self || err == nil && key == own
+			if m := agents.number(p.Agent); m != own {
+				met[m] = true
+			} else if p.Agent != h.holder {
+				self = true
 			}
 		}
 		if r.Outcome.Duration < fastSession {
@@ -387,26 +445,20 @@ func checkVersion(v wire.Value, name string) error {
 	return nil
 }
 
-// shapeOfHistory checks v against a schema. Of the receipts in one member it checks
-// here, in place of the schema, that each is an object with the named members: a
-// thousand of them need not be decoded for that.
-func shapeOfHistory(v wire.Value, name, receipts string, rule *wire.Rule, required ...string) (wire.Reader, error) {
+// shapeOfHistory checks v against a schema, but for its lists: a thousand receipts
+// need not be decoded for that, and do not count to the size of the artifact.
+func shapeOfHistory(v wire.Value, name string, rule *wire.Rule, lists ...string) (wire.Reader, error) {
 	if v.Depth() > wire.MaxDepth {
 		return wire.Reader{}, wire.RuleDepth.At("")
 	}
-	list, _ := v.Get(receipts)
 	hollow := v
-	if list.Kind() == wire.Array {
-		hollow = v.With(receipts, emptyArray)
+	for _, l := range lists {
+		if list, _ := v.Get(l); list.Kind() == wire.Array {
+			hollow = hollow.With(l, emptyArray)
+		}
 	}
 	if _, err := Shape(hollow, name, rule); err != nil {
 		return wire.Reader{}, err
 	}
-	r := wire.Read(v, "", rule)
-	for _, receipt := range r.Objects(receipts) {
-		for _, name := range required {
-			receipt.Value(name)
-		}
-	}
-	return r, r.Err()
+	return wire.Read(v, "", rule), nil
 }

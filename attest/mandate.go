@@ -3,7 +3,9 @@ package attest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/concordia-node/concordia/internal/schema"
 	"github.com/concordia-node/concordia/wire"
@@ -130,6 +132,7 @@ type MandateSubject struct {
 // MandateChecks are the checks of a mandate in order (SPEC §9.9).
 func MandateChecks() []wire.Check[*MandateSubject] {
 	return []wire.Check[*MandateSubject]{
+		{Name: "id", Run: func(s *MandateSubject) error { return CheckNamed(RuleMandate, s.Mandate.value, "mandate_id") }},
 		{Name: "signature", Run: (*MandateSubject).checkSignature},
 		{Name: "status", Run: (*MandateSubject).checkStatus},
 		{Name: "revoked-at", Run: (*MandateSubject).checkRevokedAt},
@@ -301,9 +304,30 @@ func (s *MandateSubject) allows(c *schema.Constraint, rule *wire.Rule, at string
 		return nil
 	}
 	if m, ok := errors.AsType[*schema.Misfit](err); ok {
-		err = fmt.Errorf("the action at %q: %w", m.Pointer, m.Why)
+		err = fmt.Errorf("the action at %q: %w", clipPointer(m.Pointer), m.Why)
 	}
 	return rule.Because(at, err)
+}
+
+// What an error repeats of an action: the names of members, as far as a person reads
+// them, and no values.
+const (
+	maxNameTold   = 64 // characters of one name
+	maxLevelsTold = 8
+)
+
+// clipPointer shortens a pointer into an action, whose names are a stranger's.
+func clipPointer(p string) string {
+	tokens := strings.Split(p, "/")
+	for i, name := range tokens {
+		if r := []rune(name[:min(len(name), utf8.UTFMax*(maxNameTold+1))]); len(r) > maxNameTold {
+			tokens[i] = string(r[:maxNameTold]) + "..."
+		}
+	}
+	if len(tokens) > maxLevelsTold+1 {
+		tokens = append(tokens[:maxLevelsTold+1:maxLevelsTold+1], "...")
+	}
+	return strings.Join(tokens, "/")
 }
 
 func (s *MandateSubject) checkEndpoint() error {

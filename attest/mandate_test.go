@@ -10,6 +10,7 @@ import (
 	"errors"
 	"math/big"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,7 +109,7 @@ func TestMandate(t *testing.T) {
 	}{
 		{"", nil, "", 0},
 		{"", []string{"delegation_chain"}, `[]`, 0},
-		{"", []string{"mandate_id"}, `"urn:concordia:mandate:"`, 0},
+		{"mandate at /mandate_id", []string{"mandate_id"}, `"urn:concordia:mandate:"`, 0},
 		{"mandate at /mandate_id", []string{"mandate_id"}, `"urn:concordia:receipt:1"`, 0},
 		{"mandate at /subject", []string{"subject"}, `"agent buyer"`, 0},
 		{"mandate at /issuer", []string{"issuer"}, `""`, 0},
@@ -407,15 +408,37 @@ func TestMandateChecksAlone(t *testing.T) {
 }
 
 // The names of the checks are API: profiles and reports use them.
+// A refusal repeats names of an action as far as a person reads them, and no values.
+func TestActionErrors(t *testing.T) {
+	long := strings.Repeat("é", 5000)
+	deep := strings.Repeat(`{"`+long+`":`, 20) + `"sekrit"` + strings.Repeat("}", 20)
+	m := edit(t, mandate(t), `{"additionalProperties":{"type":"number"},"type":"object"}`, "constraints")
+	nested := edit(t, mandate(t), `{"$defs":{"n":{"anyOf":[{"type":"number"},{"additionalProperties":{"type":"number"},"type":"object"}]}},"additionalProperties":{"additionalProperties":{"additionalProperties":{"additionalProperties":{"additionalProperties":{"additionalProperties":{"additionalProperties":{"additionalProperties":{"additionalProperties":{"type":"number"}}}}}}}}},"type":"object"}`, "constraints")
+	for _, v := range []wire.Value{m, nested} {
+		u := use(t)
+		u.Action = parse(t, deep)
+		_, report := verifier(t, board, lead).VerifyMandate(signMandate(t, v), u)
+		for _, f := range report {
+			if f.Check != "action" {
+				continue
+			}
+			text := f.Err.Error()
+			if f.Outcome != wire.Failed || len(text) > 2000 || strings.Contains(text, "sekrit") || strings.Contains(text, strings.Repeat("é", 65)) || !strings.Contains(text, strings.Repeat("é", 64)+"...") {
+				t.Errorf("%v: %d bytes: %.300s", f.Outcome, len(text), text)
+			}
+		}
+	}
+}
+
 func TestMandateCheckNames(t *testing.T) {
 	_, report := verifier(t, board, lead).VerifyMandate(mandate(t), use(t))
-	wantFindings(t, report, "shape pass", "signature pass", "status pass", "revoked-at pass", "validity pass", "bounds moot", "uses pass",
+	wantFindings(t, report, "shape pass", "id pass", "signature pass", "status pass", "revoked-at pass", "validity pass", "bounds moot", "uses pass",
 		"freshness pass", "delegation-root pass", "delegation-tail pass", "delegation-continuity pass", "delegation-signatures pass",
 		"delegation-order pass", "constraints pass", "restrictions pass", "action pass", "delegated-action pass",
 		"revocation moot", "revocation-endpoint moot")
 	direct := signMandate(t, mandate(t).Without("delegation_chain").Without("revocation_endpoint"))
 	_, report = verifier(t, board, lead).VerifyMandate(direct, use(t))
-	wantFindings(t, report, "shape pass", "signature pass", "status pass", "revoked-at pass", "validity pass", "bounds moot", "uses pass",
+	wantFindings(t, report, "shape pass", "id pass", "signature pass", "status pass", "revoked-at pass", "validity pass", "bounds moot", "uses pass",
 		"freshness pass", "delegation-root moot", "delegation-tail moot", "delegation-continuity moot", "delegation-signatures moot",
 		"delegation-order moot", "constraints pass", "restrictions moot", "action pass", "delegated-action moot",
 		"revocation moot", "revocation-endpoint moot")

@@ -3,6 +3,8 @@ package attest
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/concordia-node/concordia/wire"
@@ -75,11 +77,28 @@ func ReadPredicate(v wire.Value) (*Predicate, error) {
 	}
 	result, _ := p.Condition.Get("result")
 	p.Result = result.Text()
+	p.checkSpelling(r)
 	for _, rr := range r.For(RulePredicateReference).Objects("references") {
 		ref := readReference(rr)
 		p.Links = append(p.Links, Link{ID: ref.ID, Type: ref.Type, Relationship: ref.Relationship})
 	}
 	return p, r.Err()
+}
+
+// checkSpelling looks at the objects that the schema says nothing of, and from which
+// something is read all the same.
+func (p *Predicate) checkSpelling(r wire.Reader) {
+	known := []string{"result"}
+	if profile, ok := conditionOf(p.Type); ok {
+		known = slices.AppendSeq(known, maps.Keys(profile.members))
+	}
+	r.Object("condition").Open(known...)
+	if v, ok := r.OptObject("validity"); ok {
+		v.Open("mode", "not_before", "not_after")
+	}
+	if m, ok := r.OptObject("metadata"); ok {
+		m.Open("expected_subject", "issuer_public_key_b64")
+	}
 }
 
 // Value returns the predicate as it was received.
@@ -160,7 +179,7 @@ func (s *PredicateSubject) checkKey() error {
 	if !ok {
 		return &wire.Unchecked{Why: "the predicate embeds no key", Moot: true}
 	}
-	known, err := s.Keys.Key(s.Predicate.Issuer, s.Predicate.IssuedAt)
+	known, err := s.key(s.Predicate.Issuer, s.Predicate.IssuedAt)
 	if err != nil {
 		return fmt.Errorf("resolving a key: %w", err)
 	}

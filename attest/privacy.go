@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -65,18 +66,40 @@ var dealTerms = []detector{
 }
 
 // TellsTerms reports whether text tells a price, an amount or a quantity (SPEC
-// §9.6.6).
+// §9.6.6). What shows nothing counts as nothing, and as a space: neither hides a term.
 func TellsTerms(text string) bool {
-	text = strings.Map(fold, text)
+	if !strings.ContainsFunc(text, wire.IsInvisible) {
+		return tellsTerms(strings.Map(fold, text))
+	}
+	instead := func(with rune) string {
+		return strings.Map(func(r rune) rune {
+			if wire.IsInvisible(r) {
+				return with
+			}
+			return fold(r)
+		}, text)
+	}
+	return tellsTerms(instead(-1)) || tellsTerms(instead(' '))
+}
+
+func tellsTerms(text string) bool {
 	return slices.ContainsFunc(dealTerms, func(d detector) bool {
 		return slices.ContainsFunc(d.hints, func(h string) bool { return strings.Contains(text, h) }) && d.form.MatchString(text)
 	})
 }
 
 // fold makes one spelling of those that readers take for the same: capitals, the
-// long s, digits of any script, white space of any dialect.
+// long s, forms of another width, digits of any script, white space of any dialect.
 func fold(r rune) rune {
 	switch {
+	case 0xff01 <= r && r <= 0xff5e: // full-width ASCII
+		return unicode.ToLower(r - 0xff01 + '!')
+	case r == 0xfe69:
+		return '$'
+	case r == 0xffe1:
+		return '£'
+	case r == 0xffe5:
+		return '¥'
 	case isSpace(r):
 		return ' '
 	case r == '\u017f':
@@ -112,6 +135,12 @@ func (s *AttestationSubject) checkPrivacy() error {
 			}
 		}
 	}
+	for i, r := range a.References {
+		extensions, _ := r.whole.Get("extensions")
+		if at, ok := findTerms(extensions, fmt.Sprintf("/references/%d/extensions", i)); ok {
+			return RuleDealTerms.At(at)
+		}
+	}
 	return nil
 }
 
@@ -123,35 +152,52 @@ func hashLine(transcript wire.Hash) string { return "Transcript hash: " + transc
 // name of a member, that tells a term. An identifier is no free text: the digits
 // of a hash may look like an amount.
 func findTerms(v wire.Value, at string) (string, bool) {
-	if v.Kind() == wire.String {
-		text := v.Text()
-		return at, !isIdentifier(text) && TellsTerms(text)
+	return find(v, at, func(v wire.Value) bool {
+		return v.Kind() == wire.String && !isIdentifier(v.Text()) && TellsTerms(v.Text())
+	},
+		TellsTerms)
+}
+
+// find returns the pointer of the first value in v that is one, or whose name as a
+// member is. Pointers are made where something is found only: names may be long, and
+// deep inside one another.
+func find(v wire.Value, at string, isOne func(wire.Value) bool, isName func(string) bool) (string, bool) {
+	path, ok := findBelow(v, isOne, isName)
+	if !ok {
+		return "", false
+	}
+	slices.Reverse(path)
+	return at + wire.Pointer(path...), true
+}
+
+// findBelow returns the reference tokens to what it found, the last one first.
+func findBelow(v wire.Value, isOne func(wire.Value) bool, isName func(string) bool) ([]string, bool) {
+	if isOne(v) {
+		return nil, true
 	}
 	for name, m := range v.Members() {
-		below := at + wire.Pointer(name)
-		if TellsTerms(name) {
-			return below, true
+		if isName(name) {
+			return []string{name}, true
 		}
-		if found, ok := findTerms(m, below); ok {
-			return found, true
+		if path, ok := findBelow(m, isOne, isName); ok {
+			return append(path, name), true
 		}
 	}
 	for i, e := range v.Elems() {
-		if found, ok := findTerms(e, fmt.Sprintf("%s/%d", at, i)); ok {
-			return found, true
+		if path, ok := findBelow(e, isOne, isName); ok {
+			return append(path, strconv.Itoa(i)), true
 		}
 	}
-	return "", false
+	return nil, false
 }
 
 // isIdentifier reports whether text is a URN, a DID or a hash.
 func isIdentifier(text string) bool {
-	for _, scheme := range []string{"urn:", "did:", "sha256:"} {
-		if strings.HasPrefix(text, scheme) {
-			return !hasSpace(text)
-		}
+	if strings.HasPrefix(text, "urn:") || strings.HasPrefix(text, "did:") {
+		return !hasSpace(text)
 	}
-	return false
+	_, err := wire.ParseHash(text)
+	return err == nil
 }
 
 // withoutAll returns the object v less the named members.

@@ -104,14 +104,13 @@ func SignedProfile(v wire.Value) wire.Value {
 	return v.With("trust_signals", trust).With("endpoints", withoutNulls(endpoints))
 }
 
+// withoutNulls returns the object v less the members that are null, and the empty
+// object if v is none.
 func withoutNulls(v wire.Value) wire.Value {
-	var names []string
-	for name, m := range v.Members() {
-		if m.Kind() != wire.Null {
-			names = append(names, name)
-		}
+	if v.Kind() != wire.Object {
+		return emptyObject
 	}
-	return v.Only(names...)
+	return v.WithoutNulls()
 }
 
 // arrayOf makes an array of values that were read from JSON.

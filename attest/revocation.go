@@ -68,6 +68,20 @@ func (l Link) depends() bool {
 	return false
 }
 
+// refersElsewhere reports whether there are links of that relationship, none of them
+// to id.
+func refersElsewhere(links []Link, relationship, id string) (elsewhere bool) {
+	for _, l := range links {
+		if l.Relationship == relationship {
+			if l.ID == id {
+				return false
+			}
+			elsewhere = true
+		}
+	}
+	return elsewhere
+}
+
 // ReadRevocationRecord checks the shape of a revocation record. It verifies
 // nothing.
 func ReadRevocationRecord(v wire.Value) (*RevocationRecord, error) {
@@ -97,6 +111,9 @@ type RevocationSubject struct {
 // RevocationChecks are the checks of a revocation record in order (SPEC §9.6.4c).
 func RevocationChecks() []wire.Check[*RevocationSubject] {
 	return []wire.Check[*RevocationSubject]{
+		{Name: "id", Run: func(s *RevocationSubject) error {
+			return CheckNamed(RuleRevocation, s.Record.value, "revocation_id", "issuer_did", "supersedes")
+		}},
 		{Name: "revokes-reference", Run: (*RevocationSubject).checkReference},
 		{Name: "revocation-target", Run: (*RevocationSubject).checkTarget},
 		{Name: "signature", Run: (*RevocationSubject).checkSignature},
@@ -121,13 +138,12 @@ func (s *RevocationSubject) checkReference() error {
 	return RuleRevokesReference.At("/references")
 }
 
+// checkTarget leaves it to the check before to find no such reference at all.
 func (s *RevocationSubject) checkTarget() error {
-	for _, l := range s.Record.Links {
-		if l.Relationship == "revokes" && l.ID == s.Record.Revoked {
-			return nil
-		}
+	if refersElsewhere(s.Record.Links, "revokes", s.Record.Revoked) {
+		return RuleRevocationTarget.At("/references")
 	}
-	return RuleRevocationTarget.At("/references")
+	return nil
 }
 
 func (s *RevocationSubject) checkSignature() error {
@@ -140,37 +156,55 @@ func (s *RevocationSubject) checkSignature() error {
 
 // Revocations are verified records, by the id of what they revoke.
 type Revocations struct {
-	records map[string][]*RevocationRecord
+	records map[string][]knownRecord
 	trusted func(revoker wire.AgentID) bool
+}
+
+// A knownRecord is a verified record and the key that verified it.
+type knownRecord struct {
+	*RevocationRecord
+	key wire.PublicKey
 }
 
 // ReadRevocations verifies each record and keeps those that pass; the reports are
 // those of all, in order. A record counts against an artifact if the artifact's
-// own issuer made it or trusted, which may be nil, accepts its issuer as a revoker
-// of anything. (SPEC §9.6.4c)
+// own issuer made it, under whichever of its ids, or trusted, which may be nil,
+// accepts its issuer as a revoker of anything. (SPEC §9.6.4c)
 func (f Verifier) ReadRevocations(records []wire.Value, trusted func(revoker wire.AgentID) bool) (*Revocations, []wire.Report) {
-	known := &Revocations{records: make(map[string][]*RevocationRecord), trusted: trusted}
+	known := &Revocations{records: make(map[string][]knownRecord), trusted: trusted}
 	reports := make([]wire.Report, len(records))
 	for i, v := range records {
 		var r *RevocationRecord
 		r, reports[i] = f.VerifyRevocation(v)
 		if reports[i].Outcome() == wire.Passed {
-			known.records[r.Revoked] = append(known.records[r.Revoked], r)
+			known.records[r.Revoked] = append(known.records[r.Revoked], knownRecord{r, f.identify(r.Issuer, r.IssuedAt)})
 		}
 	}
 	return known, reports
 }
 
-// find returns a record that revokes the artifact of that id at now.
-func (k *Revocations) find(id string, issuer wire.AgentID, now time.Time, dependents bool) *RevocationRecord {
-	for _, r := range k.records[id] {
-		counts := r.Issuer == issuer || k.trusted != nil && k.trusted(r.Issuer)
+// findRevocation returns a record that revokes the artifact of that id now.
+func (f *Verifier) findRevocation(id string, issuer wire.AgentID, dependents bool) *RevocationRecord {
+	for _, r := range f.Revocations.records[id] {
 		reaches := !dependents || r.Cascades && r.Depth > 0
-		if counts && reaches && !now.Before(r.EffectiveAt) {
-			return r
+		if !reaches || f.Now.Before(r.EffectiveAt) {
+			continue
+		}
+		if f.Revocations.trusted != nil && f.Revocations.trusted(r.Issuer) || f.issued(r, issuer) {
+			return r.RevocationRecord
 		}
 	}
 	return nil
+}
+
+// issued reports whether the record is of this issuer, under whichever of its ids: a
+// signer that writes another one must not escape its own revocation. The key is the
+// issuer's of now, or of when the record was made.
+func (f *Verifier) issued(r knownRecord, issuer wire.AgentID) bool {
+	if r.Issuer == issuer {
+		return true
+	}
+	return !r.key.IsZero() && (r.key == f.identify(issuer, f.Now) || r.key == f.identify(issuer, r.IssuedAt))
 }
 
 // checkRevoked looks an artifact up by its own id and by those it depends on. The
@@ -180,14 +214,14 @@ func (f *Verifier) checkRevoked(id string, issuer wire.AgentID, links []Link) er
 	if f.Revocations == nil {
 		return &wire.Unchecked{Why: "no revocations were looked up", Moot: true}
 	}
-	if r := f.Revocations.find(id, issuer, f.Now, false); r != nil {
+	if r := f.findRevocation(id, issuer, false); r != nil {
 		return RuleRevoked.Because("", fmt.Errorf("revoked from %s on", wire.FormatTime(r.EffectiveAt)))
 	}
 	for i, l := range links {
 		if !l.depends() {
 			continue
 		}
-		if r := f.Revocations.find(l.ID, issuer, f.Now, true); r != nil {
+		if r := f.findRevocation(l.ID, issuer, true); r != nil {
 			return RuleRevoked.Because(fmt.Sprintf("/references/%d", i), fmt.Errorf("revoked from %s on", wire.FormatTime(r.EffectiveAt)))
 		}
 	}

@@ -39,6 +39,9 @@ func TestRevocation(t *testing.T) {
 	}{
 		{"", nil, ""},
 		{"", []string{"cascade_depth"}, `8`},
+		{"revocation at /revocation_id", []string{"revocation_id"}, `"urn:concordia:revocation:"`},
+		{"revocation at /supersedes", []string{"supersedes"}, `"urn:concordia:revocation:"`},
+		{"revocation at /issuer_did", []string{"issuer_did"}, `"did:"`},
 		{"revocation at /cascade_depth", []string{"cascade_depth"}, `9`},
 		{"revocation at /cascade_depth", []string{"cascade_depth"}, `-1`},
 		{"revocation at ", []string{"note"}, `"no other members"`},
@@ -107,5 +110,45 @@ func TestRevoked(t *testing.T) {
 	weak := signBlock(t, edit(t, approval(t), `"references"`, "references", "1", "relationship"), cfo)
 	if _, report := f.VerifyApproval(weak, parse(t, offerText), ""); verdict(report) != "" {
 		t.Error(report.Err())
+	}
+}
+
+// Of a record without any reference to what it revokes it is said that it has none,
+// and not besides that it points elsewhere.
+func TestNoReference(t *testing.T) {
+	check := func(report wire.Report, none, elsewhere string) {
+		t.Helper()
+		for _, f := range report {
+			if want := map[string]wire.Outcome{none: wire.Failed, elsewhere: wire.Passed}; f.Check == none || f.Check == elsewhere {
+				if f.Outcome != want[f.Check] {
+					t.Errorf("%s: %v", f.Check, f.Outcome)
+				}
+			}
+		}
+	}
+	_, report := verifier(t, "did:web:treasury").VerifyRevocation(edit(t, revocation(t), `"references"`, "references", "0", "relationship"))
+	check(report, "revokes-reference", "revocation-target")
+	_, report = verifier(t, carrier).VerifyFulfillment(edit(t, settlement(t), `"references"`, "references", "1", "relationship"), "")
+	check(report, "fulfills-reference", "fulfills-agreement")
+}
+
+// An attestation is named by a URN of its id. No party can take back what all made.
+func TestRevokedAttestation(t *testing.T) {
+	const treasury = "did:web:treasury"
+	record := edit(t, revocation(t), `"urn:concordia:attestation:att_1"`, "revoked_artifact_id")
+	record = signBlock(t, edit(t, record, `"urn:concordia:attestation:att_1"`, "references", "0", "id"), treasury)
+	f := verifier(t, "seller", "buyer", treasury)
+	receipt := sign(t, unsigned(t))
+	for _, test := range []struct {
+		trusted func(wire.AgentID) bool
+		rule    string
+	}{
+		{func(wire.AgentID) bool { return true }, "revoked at "},
+		{nil, ""},
+	} {
+		f.Revocations, _ = f.ReadRevocations([]wire.Value{record}, test.trusted)
+		if _, report := f.VerifyAttestation(receipt); verdict(report) != test.rule {
+			t.Errorf("got %q, want %q", verdict(report), test.rule)
+		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 // The rules of the reputation attestation.
 var (
 	RuleShape       = &wire.Rule{Section: "9.6.2", Name: "attestation", Class: wire.ClassSchema, Text: "an attestation has the members of its version, each well-formed"}
-	RuleParties     = &wire.Rule{Section: "9.6.2", Name: "attestation-parties", Class: wire.ClassSchema, Text: "an attestation lists at least two parties, each once"}
+	RuleParties     = &wire.Rule{Section: "9.6.2", Name: "attestation-parties", Class: wire.ClassSchema, Text: "an attestation lists 2 to 64 parties, each agent once"}
 	RulePartyRecord = &wire.Rule{Section: "9.6.5", Name: "party-signature", Class: wire.ClassSignature, Text: "each party signed its own record"}
 	RuleOutcome     = &wire.Rule{Section: "9.6.5a", Name: "outcome-binding", Class: wire.ClassBinding, Text: "from version 0.2.0 every listed party countersigned the attestation as issued"}
 	RuleWitness     = &wire.Rule{Section: "9.6.5a", Name: "witness-signature", Class: wire.ClassSignature, Text: "a countersignature of an agent that is no party verifies as well"}

@@ -134,13 +134,12 @@ func (s *FulfillmentSubject) checkReference() error {
 	return RuleFulfillsReference.At("/references")
 }
 
+// checkAgreement leaves it to the check before to find no such reference at all.
 func (s *FulfillmentSubject) checkAgreement() error {
-	for _, l := range s.Attestation.Links {
-		if l.Relationship == "fulfills" && l.ID == s.Attestation.Agreement {
-			return nil
-		}
+	if refersElsewhere(s.Attestation.Links, "fulfills", s.Attestation.Agreement) {
+		return RuleFulfillsAgreement.At("/references")
 	}
-	return RuleFulfillsAgreement.At("/references")
+	return nil
 }
 
 func (s *FulfillmentSubject) checkMediated() error {

@@ -1,6 +1,7 @@
 package attest
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/concordia-node/concordia/wire"
@@ -110,7 +111,7 @@ func (f Verifier) Cascade(record wire.Value, trusted func(revoker wire.AgentID) 
 		among = IndexDependents(nil)
 	}
 	var revoker, effective error
-	if (trusted == nil || !trusted(r.Issuer)) && !among.issued(r.Revoked, r.Issuer) {
+	if (trusted == nil || !trusted(r.Issuer)) && !f.issuedAmong(among, r) {
 		revoker = &wire.Unchecked{Why: "its issuer is neither that of the artifact nor trusted"}
 	}
 	if f.Now.Before(r.EffectiveAt) {
@@ -123,10 +124,23 @@ func (f Verifier) Cascade(record wire.Value, trusted func(revoker wire.AgentID) 
 	return among.reachedBy(r), report
 }
 
-// issued reports whether the list has an artifact of that id and issuer.
-func (d *Dependents) issued(id string, issuer wire.AgentID) bool {
+// CheckReached reports that the artifact of that id, told at a pointer, is among
+// those that a revocation reaches.
+func CheckReached(reached []Reached, id, at string) error {
+	for _, a := range reached {
+		if a.ID == id {
+			return RuleRevoked.Because(at, fmt.Errorf("the revocation reaches it in %d steps", a.Depth))
+		}
+	}
+	return nil
+}
+
+// issuedAmong reports whether the list has the revoked artifact, and of the record's
+// issuer.
+func (f *Verifier) issuedAmong(d *Dependents, r *RevocationRecord) bool {
+	known := knownRecord{r, f.identify(r.Issuer, r.IssuedAt)}
 	for i := range d.artifacts {
-		if d.artifacts[i].ID == id && d.artifacts[i].Issuer == issuer {
+		if a := &d.artifacts[i]; a.ID == r.Revoked && a.Issuer != "" && f.issued(known, a.Issuer) {
 			return true
 		}
 	}

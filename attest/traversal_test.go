@@ -237,3 +237,13 @@ func BenchmarkCascade(b *testing.B) {
 		})
 	}
 }
+
+func TestCheckReached(t *testing.T) {
+	reached := []attest.Reached{{ID: "a"}, {ID: "b", Depth: 1, Via: "a"}}
+	if err := attest.CheckReached(reached, "b", "/target"); broke(err) != "revoked at /target" {
+		t.Error(err)
+	}
+	if err := attest.CheckReached(reached, "c", "/target"); err != nil {
+		t.Error(err)
+	}
+}

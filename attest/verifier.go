@@ -3,6 +3,7 @@ package attest
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 // believes, what time it is, what it accepts whatever the signer allows, and what
 // it knows to be revoked. Nothing of it comes from the artifact.
 type Verifier struct {
-	Keys        wire.Keys
+	Keys        wire.Keys // nil knows nobody
 	Now         time.Time
 	Policy      Policy       // zero fields are the defaults
 	Revocations *Revocations // nil: nobody was asked
@@ -68,6 +69,8 @@ type Claim struct {
 	Preimage  wire.Value
 	Text      wire.Value // the signature, padded base64url
 	At        string     // its pointer
+
+	message func() ([]byte, error) // the bytes of Preimage, if many claims share them
 }
 
 // CheckSignature verifies a signature: the key known, of the algorithm that is
@@ -76,7 +79,7 @@ func (f *Verifier) CheckSignature(c Claim) error {
 	if c.Text.Text() == "" {
 		return c.Rule.Because(c.At, errNoSignature)
 	}
-	key, err := f.Keys.Key(c.Signer, c.Signed)
+	key, err := f.key(c.Signer, c.Signed)
 	if err != nil {
 		if v, ok := errors.AsType[*wire.Violation](err); ok {
 			return v.Rule.Because(c.At, v.Err)
@@ -86,7 +89,11 @@ func (f *Verifier) CheckSignature(c Claim) error {
 	if key.Algorithm() != c.Algorithm {
 		return c.Rule.Because(c.At, fmt.Errorf("the signer's key is of another algorithm than %s", c.Algorithm))
 	}
-	message, err := f.canonical(c.Preimage)
+	make := c.message
+	if make == nil {
+		make = func() ([]byte, error) { return f.canonical(c.Preimage) }
+	}
+	message, err := make()
 	if err != nil {
 		return c.Rule.Because(c.At, err)
 	}
@@ -131,12 +138,39 @@ var errNoSignature = errors.New("there is no signature")
 
 var schemas = schema.New(func(s string) bool { _, err := wire.ParseTime(s); return err == nil })
 
+// What one artifact measures at most (SPEC §9.6). The lists of receipts and of
+// inclusion proofs that a bundle or a competence proof shows have caps of their own
+// and do not count. The values bound what the evaluation of a schema costs.
+const (
+	MaxArtifactSize   = 1 << 20 // bytes of canonical JSON
+	MaxArtifactValues = 1 << 16
+)
+
+// bounded checks how much an artifact is, before anything else is done with it.
+func bounded(v wire.Value) error {
+	switch {
+	case v.Depth() > wire.MaxDepth:
+		return wire.RuleDepth.At("")
+	case len(v.Canonical()) > MaxArtifactSize:
+		return wire.RuleSize.Because("", errArtifactSize)
+	case nodes(v) > MaxArtifactValues:
+		return wire.RuleSize.Because("", errArtifactValues)
+	}
+	return nil
+}
+
+var (
+	errArtifactSize   = fmt.Errorf("more than %d bytes", MaxArtifactSize)
+	errArtifactValues = fmt.Errorf("more than %d values", MaxArtifactValues)
+)
+
 // Shape checks v against one of the embedded schemas and returns a Reader of it.
 // What the schema demands reads without misfit; what it cannot say, the caller
-// checks, and both break rule.
+// checks, and both break rule. An artifact beyond MaxArtifactSize or
+// MaxArtifactValues is refused unread.
 func Shape(v wire.Value, name string, rule *wire.Rule) (wire.Reader, error) {
-	if v.Depth() > wire.MaxDepth {
-		return wire.Reader{}, wire.RuleDepth.At("")
+	if err := bounded(v); err != nil {
+		return wire.Reader{}, err
 	}
 	if v.Kind() == wire.Absent {
 		return wire.Reader{}, rule.Because("", errors.New("missing"))
@@ -145,6 +179,26 @@ func Shape(v wire.Value, name string, rule *wire.Rule) (wire.Reader, error) {
 		return wire.Reader{}, rule.Because(m.Pointer, m.Why)
 	}
 	return wire.Read(v, "", rule), nil
+}
+
+var errUnnamed = errors.New("nothing follows the colon")
+
+// CheckNamed checks the named members of v, each a string or an array of strings: a
+// URN or a DID has something after its last colon. The published schemas look only
+// at how one begins. What is not there, or is neither, is not looked at.
+func CheckNamed(rule *wire.Rule, v wire.Value, members ...string) error {
+	for _, name := range members {
+		m, _ := v.Get(name)
+		if strings.HasSuffix(m.Text(), ":") {
+			return rule.Because(wire.Pointer(name), errUnnamed)
+		}
+		for i, e := range m.Elems() {
+			if strings.HasSuffix(e.Text(), ":") {
+				return rule.Because(wire.Pointer(name, strconv.Itoa(i)), errUnnamed)
+			}
+		}
+	}
+	return nil
 }
 
 // Judge reads an artifact and makes the checks of its kind. If it has not the

@@ -3,6 +3,8 @@ package attest
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 
 	"github.com/concordia-node/concordia/wire"
 )
@@ -11,6 +13,8 @@ import (
 type AttestationSubject struct {
 	Verifier
 	Attestation *Attestation
+
+	signed func() ([]byte, error) // what every countersigner signs, once it was asked for
 }
 
 // AttestationChecks are the checks of an attestation in order (SPEC §9.6, §9.7).
@@ -22,9 +26,26 @@ func AttestationChecks() []wire.Check[*AttestationSubject] {
 		{Name: "set-binding", Run: (*AttestationSubject).checkSet},
 		{Name: "validity", Run: (*AttestationSubject).checkValidity},
 		{Name: "freshness", Run: (*AttestationSubject).checkFreshness},
+		{Name: "revocation", Run: (*AttestationSubject).checkRevocation},
 		{Name: "fulfillment", Optional: true, Run: (*AttestationSubject).checkFulfillment},
 		{Name: "witnesses", Optional: true, Run: (*AttestationSubject).checkWitnesses},
 	}
+}
+
+// checkRevocation looks up whether the attestation, or what it depends on, is revoked.
+// All parties made it, so that none of them can take it back: only revokers whom the
+// verifier trusts count. (SPEC §9.6.4c)
+func (s *AttestationSubject) checkRevocation() error {
+	a := s.Attestation
+	links := make([]Link, len(a.References))
+	for i, r := range a.References {
+		links[i] = Link{ID: r.ID, Type: r.Type, Relationship: r.Relationship}
+	}
+	id := a.ID
+	if !strings.HasPrefix(id, "urn:") {
+		id = "urn:concordia:attestation:" + id
+	}
+	return s.checkRevoked(id, "", links)
 }
 
 // VerifyAttestation checks an attestation. The report has all checks and those of
@@ -38,24 +59,32 @@ func (f Verifier) VerifyAttestation(v wire.Value, more ...wire.Check[*Attestatio
 
 // lists reports whether the agent is a party of the attestation.
 func (a *Attestation) lists(agent wire.AgentID) bool {
-	for _, p := range a.Parties {
-		if p.Agent == agent {
-			return true
-		}
+	_, ok := a.listed[agent]
+	return ok
+}
+
+// whole returns what every countersigner signs, made once.
+func (s *AttestationSubject) whole() ([]byte, error) {
+	if s.signed == nil {
+		s.signed = sync.OnceValues(func() ([]byte, error) { return s.canonical(Countersigned(s.Attestation.value)) })
 	}
-	return false
+	return s.signed()
+}
+
+// verifyWhole verifies an entry of the countersignatures.
+func (s *AttestationSubject) verifyWhole(rule *wire.Rule, agent wire.AgentID, text wire.Value) error {
+	return s.CheckSignature(Claim{
+		Rule: rule, Signer: agent, Algorithm: wire.EdDSA, Signed: s.Attestation.Time,
+		Text: text, At: "/countersignatures" + wire.Pointer(string(agent)), message: s.whole,
+	})
 }
 
 // verify checks the signature member of signed, made by agent over preimage.
 func (s *AttestationSubject) verify(rule *wire.Rule, agent wire.AgentID, preimage, signed wire.Value, at string) error {
 	text, _ := signed.Get("signature")
-	return s.verifyText(rule, agent, preimage, text, at+"/signature")
-}
-
-func (s *AttestationSubject) verifyText(rule *wire.Rule, agent wire.AgentID, preimage, text wire.Value, at string) error {
 	return s.CheckSignature(Claim{
 		Rule: rule, Signer: agent, Algorithm: wire.EdDSA, Signed: s.Attestation.Time,
-		Preimage: preimage, Text: text, At: at,
+		Preimage: preimage, Text: text, At: at + "/signature",
 	})
 }
 
@@ -104,13 +133,11 @@ func (s *AttestationSubject) checkOutcome() error {
 	if moot := s.legacy(2, "countersignatures"); moot != nil {
 		return moot
 	}
-	preimage := Countersigned(s.Attestation.value)
 	signatures, _ := s.Attestation.value.Get("countersignatures")
 	var unknown error
 	for _, p := range s.Attestation.Parties {
 		text, _ := signatures.Get(string(p.Agent))
-		at := "/countersignatures" + wire.Pointer(string(p.Agent))
-		if err := later(s.verifyText(RuleOutcome, p.Agent, preimage, text, at), &unknown); err != nil {
+		if err := later(s.verifyWhole(RuleOutcome, p.Agent, text), &unknown); err != nil {
 			return err
 		}
 	}
@@ -125,22 +152,31 @@ func (s *AttestationSubject) checkOutcomeBound() error {
 }
 
 // checkWitnesses checks the entries of countersignatures that are no party's. The
-// verdict does not depend on them. (SPEC §9.6.5a)
+// verdict does not depend on them. A party by another name is no witness. (SPEC
+// §9.6.5a)
 func (s *AttestationSubject) checkWitnesses() error {
-	signatures, _ := s.Attestation.value.Get("countersignatures")
-	var preimage wire.Value
-	for id, text := range signatures.Members() {
-		if s.Attestation.lists(wire.AgentID(id)) {
+	a := s.Attestation
+	signatures, _ := a.value.Get("countersignatures")
+	var known *roster
+	for name, text := range signatures.Members() {
+		id := wire.AgentID(name)
+		if a.lists(id) {
 			continue
 		}
-		if preimage.Kind() == wire.Absent {
-			preimage = Countersigned(s.Attestation.value)
-		}
-		if err := s.verifyText(RuleWitness, wire.AgentID(id), preimage, text, "/countersignatures"+wire.Pointer(id)); err != nil {
+		if err := s.verifyWhole(RuleWitness, id, text); err != nil {
 			return err
 		}
+		if known == nil {
+			known = new(roster)
+			for _, p := range a.Parties {
+				known.add(p.Agent, s.identify(p.Agent, a.Time))
+			}
+		}
+		if known.knows(id, s.identify(id, a.Time)) {
+			return RuleWitness.Because("/countersignatures"+wire.Pointer(name), ErrIsAParty)
+		}
 	}
-	if preimage.Kind() == wire.Absent {
+	if known == nil {
 		return &wire.Unchecked{Why: "there are no witnesses", Moot: true}
 	}
 	return nil

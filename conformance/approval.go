@@ -10,12 +10,12 @@ func judgeApproval(s Subject) wire.Report {
 		return unclear
 	}
 	offer, _ := s.Context.Get("offer")
-	_, report := s.verifier().VerifyApproval(s.Artifact, offer, session)
+	_, report := s.Verifier().VerifyApproval(s.Artifact, offer, session)
 	return report
 }
 
 // judgeRevocation judges a revocation record by itself.
 func judgeRevocation(s Subject) wire.Report {
-	_, report := s.verifier().VerifyRevocation(s.Artifact)
+	_, report := s.Verifier().VerifyRevocation(s.Artifact)
 	return report
 }

@@ -36,6 +36,8 @@ func judgeAttestation(s Subject) wire.Report {
 		}
 		policy.MaxLifetime = time.Duration(seconds) * time.Second
 	}
-	_, report := attest.Verifier{Keys: s.Keys, Now: s.Now, Policy: policy}.VerifyAttestation(s.Artifact, more...)
+	f := s.Verifier()
+	f.Policy = policy
+	_, report := f.VerifyAttestation(s.Artifact, more...)
 	return report
 }

@@ -1,8 +1,6 @@
 package conformance
 
 import (
-	"errors"
-
 	"github.com/concordia-node/concordia/attest"
 	"github.com/concordia-node/concordia/wire"
 )
@@ -18,8 +16,6 @@ func judgeCascade(s Subject) wire.Report {
 	return report
 }
 
-var errReached = errors.New("the revocation reaches it")
-
 // judgeTraversal judges whether input.target is still admissible under
 // input.revocation among input.artifacts. A record that does not count revokes
 // nothing; one that cannot be checked leaves the question open.
@@ -30,18 +26,12 @@ func judgeTraversal(s Subject) wire.Report {
 		return wire.Report{wire.Find("read", false, err)}
 	}
 	reached, report := attest.Verifier{Keys: s.Keys, Now: s.Now}.Cascade(record, s.trusts, attest.IndexDependents(among))
-	unknown := report.Outcome() == wire.NotChecked
+	admissible := attest.CheckReached(reached, target, "/target")
+	if report.Outcome() == wire.NotChecked {
+		admissible = report.Err() // the question stays open
+	}
 	for i := range report {
 		report[i].Optional = true
-	}
-	var admissible error
-	if unknown {
-		admissible = &wire.Unchecked{Why: "the revocation could not be verified"}
-	}
-	for _, a := range reached {
-		if a.ID == target {
-			admissible = attest.RuleRevoked.Because("/target", errReached)
-		}
 	}
 	return append(report, wire.Find("admissible", false, admissible))
 }

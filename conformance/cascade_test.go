@@ -104,6 +104,8 @@ func TestContext(t *testing.T) {
 		{"approval_receipt", `{"revocation_records":{}}`, false},
 		{"fulfillment", `{}`, true},
 		{"fulfillment", `{"revocation_records":"none"}`, false},
+		{"fulfillment", `{"agreement_attestation_id":"urn:concordia:attestation:att_1"}`, true},
+		{"fulfillment", `{"agreement_attestation_id":7}`, false},
 		{"cascade", `{"expected_decision_id":"sha256:00"}`, true},
 		{"cascade", `{"expected_decision_id":[]}`, false},
 		{"cosign", `{"publisher_did":"did:web:a"}`, true},

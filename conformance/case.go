@@ -220,9 +220,9 @@ func (s Subject) contextText(name string) (string, bool) {
 	return v.Text(), k == wire.String || k == wire.Absent || k == wire.Null
 }
 
-// verifier returns what the artifact is verified by. If the context has
+// Verifier returns what the artifact is verified by. If the context has
 // revocation_records, those count that verify.
-func (s Subject) verifier() attest.Verifier {
+func (s Subject) Verifier() attest.Verifier {
 	f := attest.Verifier{Keys: s.Keys, Now: s.Now}
 	if v, _ := s.Context.Get("revocation_records"); v.Kind() == wire.Array {
 		records, _ := s.list("revocation_records")

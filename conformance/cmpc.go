@@ -23,7 +23,7 @@ func ofSession[A any](s Subject, verify func(attest.Verifier, wire.Value, *cmpc.
 	if err != nil {
 		return wire.Report{wire.Find("context", false, err)}
 	}
-	_, report := verify(s.verifier(), s.Artifact, session)
+	_, report := verify(s.Verifier(), s.Artifact, session)
 	return report
 }
 
@@ -35,11 +35,11 @@ func judgeUnwind(s Subject) wire.Report          { return ofSession(s, cmpc.Veri
 // transition_now.
 func judgeChainSession(s Subject) wire.Report {
 	if _, moves := s.Artifact.Get("initial_session"); !moves {
-		_, report := cmpc.VerifyChainSession(s.verifier(), s.Artifact, "")
+		_, report := cmpc.VerifyChainSession(s.Verifier(), s.Artifact, "")
 		return report
 	}
 	r := wire.Read(s.Artifact, "", ruleCase)
-	f := s.verifier()
+	f := s.Verifier()
 	f.Now = r.Time("transition_now")
 	session, to := r.Object("initial_session").Whole(), r.Text("attempt_transition")
 	if err := r.Err(); err != nil {
@@ -60,7 +60,7 @@ func judgeClosurePredicate(s Subject) wire.Report {
 	if err != nil {
 		return wire.Report{wire.Find("context", false, err)}
 	}
-	_, report := cmpc.VerifyClosurePredicate(s.verifier(), s.Artifact, session, cmpc.ClosureSigned())
+	_, report := cmpc.VerifyClosurePredicate(s.Verifier(), s.Artifact, session, cmpc.ClosureSigned())
 	return report
 }
 
@@ -92,7 +92,7 @@ func judgeClosure(s Subject) wire.Report {
 		if ok { // an open member must not speak in place of what the issuer signed as the condition
 			return append(report, wire.Find("parameters", false, ruleCase.Because("/predicate/parameters", errBoth)))
 		}
-		p, signed := cmpc.VerifyClosurePredicate(s.verifier(), predicate.Whole(), session)
+		p, signed := cmpc.VerifyClosurePredicate(s.Verifier(), predicate.Whole(), session)
 		report = append(report, signed...)
 		if p == nil {
 			return report

@@ -40,7 +40,7 @@ func judgeMandate(s Subject) wire.Report {
 		}
 	}
 	use.Uses = uses
-	m, report := s.verifier().VerifyMandate(s.Artifact, use)
+	m, report := s.Verifier().VerifyMandate(s.Artifact, use)
 	if m != nil && use.Action.Kind() == wire.Absent {
 		report = withoutAction(report)
 	}

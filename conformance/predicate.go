@@ -4,6 +4,6 @@ import "github.com/concordia-node/concordia/wire"
 
 // judgePredicate judges a predicate.
 func judgePredicate(s Subject) wire.Report {
-	_, report := s.verifier().VerifyPredicate(s.Artifact)
+	_, report := s.Verifier().VerifyPredicate(s.Artifact)
 	return report
 }

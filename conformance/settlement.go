@@ -8,9 +8,14 @@ import (
 	"github.com/concordia-node/concordia/wire"
 )
 
-// judgeFulfillment judges a standalone fulfillment attestation.
+// judgeFulfillment judges a standalone fulfillment attestation, of the agreement
+// context.agreement_attestation_id if that is given.
 func judgeFulfillment(s Subject) wire.Report {
-	_, report := s.verifier().VerifyFulfillment(s.Artifact, "")
+	agreement, ok := s.contextText("agreement_attestation_id")
+	if !ok {
+		return unclear
+	}
+	_, report := s.Verifier().VerifyFulfillment(s.Artifact, agreement)
 	return report
 }
 

@@ -51,10 +51,26 @@ func ParseDIDKey(id AgentID) (PublicKey, error) {
 	return k, nil
 }
 
+// PlainDIDKey returns a did:key that is spelled as the reference implementation does
+// in base58btc, and any other id as it is: what is left equal names one agent. It
+// looks at the spelling alone, not at the key.
+func PlainDIDKey(id AgentID) AgentID {
+	text, ok := strings.CutPrefix(string(id), didKeyPrefix)
+	if !ok || len(text) > 64 || !strings.HasPrefix(text, "7Q") {
+		return id
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || base64.RawURLEncoding.EncodeToString(raw) != text {
+		return id
+	}
+	return AgentID(didKeyPrefix + base58.Encode(raw))
+}
+
 var errDIDKeyForm = errors.New("not the did:key of an Ed25519 key")
 
-// DIDKeys knows the agents whose id is the did:key of their key. Nothing needs to
-// be trusted for it: such an id is the key.
+// DIDKeys knows the agents whose id is the did:key of their key, and the one key of
+// such a DID by its DID URL, whose fragment repeats the key. Nothing needs to be
+// trusted for it: such an id is the key.
 type DIDKeys struct{}
 
 // Key implements Keys.
@@ -62,5 +78,10 @@ func (DIDKeys) Key(agent AgentID, _ time.Time) (PublicKey, error) {
 	if !strings.HasPrefix(string(agent), "did:key:") {
 		return KeyMap(nil).Key(agent, time.Time{})
 	}
-	return ParseDIDKey(agent)
+	id, fragment, isURL := strings.Cut(string(agent), "#")
+	k, err := ParseDIDKey(AgentID(id))
+	if err == nil && isURL && "did:key:"+fragment != id {
+		return KeyMap(nil).Key(agent, time.Time{})
+	}
+	return k, err
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mr-tron/base58"
 
@@ -40,6 +41,13 @@ func TestDIDKey(t *testing.T) {
 			t.Errorf("CheckID(%s): %v", id, err)
 		}
 	}
+	for id, plain := range map[wire.AgentID]wire.AgentID{
+		want: want, reference: want, reference + "=": reference + "=", reference + "x": reference + "x", "agent": "agent", "": "", "did:key:z": "did:key:z",
+	} {
+		if got := wire.PlainDIDKey(id); got != plain {
+			t.Errorf("PlainDIDKey(%s) = %s, want %s", id, got, plain)
+		}
+	}
 	// Keys whose text begins otherwise would be taken for the other spelling.
 	for i := range 200 {
 		k := testKey(t, "key "+strings.Repeat("i", i%20)+string(rune('a'+i/20))).Public()
@@ -47,6 +55,39 @@ func TestDIDKey(t *testing.T) {
 			if got, err := wire.ParseDIDKey(id); err != nil || got != k {
 				t.Errorf("ParseDIDKey(%s) = %v, %v, want %v", id, got, err, k)
 			}
+		}
+	}
+}
+
+// The DID URL of a did:key's one key resolves to it. Another fragment names a key
+// that nobody knows; what is no did:key before the fragment is malformed.
+func TestDIDKeysURL(t *testing.T) {
+	k := testKey(t, "seller").Public()
+	plain, reference := wire.DIDKey(k), wire.ReferenceDIDKey(k)
+	fragment := func(id wire.AgentID) wire.AgentID { return "#" + id[len("did:key:"):] }
+	for id, want := range map[wire.AgentID]*wire.Rule{
+		plain:                             nil,
+		plain + fragment(plain):           nil,
+		reference + fragment(reference):   nil,
+		plain + fragment(reference):       wire.RuleUnknownKey,
+		plain + "#key-1":                  wire.RuleUnknownKey,
+		plain + "#":                       wire.RuleUnknownKey,
+		plain + fragment(plain) + "#key":  wire.RuleUnknownKey,
+		plain + "1" + fragment(plain):     wire.RuleWeakKey,
+		plain[:20] + fragment(plain[:20]): wire.RuleWeakKey,
+		"did:key:#key-1":                  wire.RuleWeakKey,
+		"did:web:example.org#key-1":       wire.RuleUnknownKey,
+	} {
+		got, err := wire.DIDKeys{}.Key(id, time.Time{})
+		if want == nil {
+			if err != nil || got != k {
+				t.Errorf("Key(%s) = %v, %v, want %v", id, got, err, k)
+			}
+			continue
+		}
+		wantRefusal(t, string(id), err, want, "")
+		if !got.IsZero() {
+			t.Errorf("Key(%s): got a key with the refusal", id)
 		}
 	}
 }

@@ -91,6 +91,16 @@ func (v Value) Only(names ...string) Value {
 	return objectOf(kids)
 }
 
+// WithoutNulls returns the object v less the members that are null, and what is no
+// object as it is.
+func (v Value) WithoutNulls() Value {
+	isNull := func(m member) bool { return m.Kind() == Null }
+	if v.Kind() != Object || !slices.ContainsFunc(v.kids, isNull) {
+		return v
+	}
+	return objectOf(slices.DeleteFunc(slices.Clone(v.kids), isNull))
+}
+
 // Union returns the object with the members of v and of w, and false if both have
 // a member that differs.
 func (v Value) Union(w Value) (Value, bool) {

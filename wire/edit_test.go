@@ -3,6 +3,7 @@ package wire_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -79,6 +80,39 @@ func TestWith(t *testing.T) {
 	checkTree(t, absent)
 	if got, want := (wire.Value{}).With("a", parse(t, "1")).Canonical(), `{"a":1}`; got != want {
 		t.Errorf("absent With = %s, want %s", got, want)
+	}
+}
+
+// Null members are left out in one pass: whoever sends many of them does not make a
+// copy of all for each.
+func TestWithoutNulls(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":null,"b":1,"c":null}`:   `{"b":1}`,
+		`{"a":null}`:                  `{}`,
+		`{"a":{"b":null},"c":[null]}`: `{"a":{"b":null},"c":[null]}`,
+		`{}`:                          `{}`,
+		`[null,1]`:                    `[null,1]`,
+		`null`:                        `null`,
+	} {
+		v := parse(t, text)
+		got := v.WithoutNulls()
+		if got.Canonical() != want || v.Canonical() != text {
+			t.Errorf("%s.WithoutNulls() = %s, want %s", text, got, want)
+		}
+		checkTree(t, got)
+	}
+	var b strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&b, `"n%04d":null,`, i)
+	}
+	v := parse(t, "{"+b.String()+`"z":1}`)
+	allocs := testing.AllocsPerRun(1, func() {
+		if r := wire.Read(v, "", wire.RuleEnvelope).WithoutNulls(); r.Has("n0000") || r.Int("z", 1, 1) != 1 {
+			t.Error("it has other members")
+		}
+	})
+	if allocs > 50 {
+		t.Errorf("%v allocations for 5000 null members", allocs)
 	}
 }
 

@@ -135,8 +135,8 @@ func TestFormatTime(t *testing.T) {
 	}
 }
 
-// SPEC §9.1: 1 to 256 printable characters, no white space, no control or
-// formatting characters.
+// SPEC §9.1: 1 to 256 printable characters, no white space, no control, formatting
+// or invisible characters.
 func TestCheckID(t *testing.T) {
 	for what, id := range map[string]string{
 		"one character":         "a",
@@ -182,6 +182,20 @@ func TestCheckID(t *testing.T) {
 		"Mongolian vowel separator": "a\u180eb",
 		"tag character":             "a\U000e0041",
 		"private use":               "a\ue000",
+		"grapheme joiner":           "a\u034fb",
+		"Hangul filler":             "a\u115f",
+		"Hangul vowel filler":       "a\u1160",
+		"Hangul letter filler":      "a\u3164",
+		"half-width Hangul filler":  "a\uffa0",
+		"Khmer inherent vowel":      "a\u17b4",
+		"Khmer inherent vowel aa":   "a\u17b5",
+		"Mongolian selector":        "a\u180b",
+		"Mongolian selector four":   "a\u180f",
+		"blank of Braille":          "a\u2800",
+		"variation selector 1":      "a\ufe00",
+		"variation selector 16":     "a\ufe0f",
+		"variation selector 17":     "a\U000e0100",
+		"variation selector 256":    "a\U000e01ef",
 		"unassigned":                "a\u0378",
 		"noncharacter":              "a\uffff",
 		"replacement character":     "a\ufffd",

@@ -84,11 +84,7 @@ func (r Reader) Has(name string) bool { _, ok := r.value.Get(name); return ok }
 
 // WithoutNulls returns a Reader of the object to which a null member is none.
 func (r Reader) WithoutNulls() Reader {
-	for name, v := range r.value.Members() {
-		if v.Kind() == Null {
-			r.value = r.value.Without(name)
-		}
-	}
+	r.value = r.value.WithoutNulls()
 	return r
 }
 

@@ -31,10 +31,11 @@ var (
 	RuleActivationEvaluation  = &wire.Rule{Section: "9.11.2", Name: "activation-evaluation", Class: wire.ClassBinding, Text: "an activation proof does not say that its predicate was unsatisfied"}
 	RuleActivationCommitments = &wire.Rule{Section: "9.11.2", Name: "activation-commitments", Class: wire.ClassSchema, Text: "an activation proof lists each commitment once"}
 	RuleActivationSession     = &wire.Rule{Section: "9.11.2", Name: "activation-session", Class: wire.ClassBinding, Text: "the chain session at hand, its predicate and its commitments are those that the proof activates, before the deadline"}
+	RuleActivationState       = &wire.Rule{Section: "9.11.2", Name: "activation-state", Class: wire.ClassTransition, Text: "the chain session at hand is open and names no other proof, or was activated by this one"}
 )
 
 var activationRules = []*wire.Rule{
-	RuleActivation, RuleActivationSignature, RuleActivationEvaluation, RuleActivationCommitments, RuleActivationSession,
+	RuleActivation, RuleActivationSignature, RuleActivationEvaluation, RuleActivationCommitments, RuleActivationSession, RuleActivationState,
 }
 
 // ReadAtomicActivationProof checks the shape of an activation proof. It verifies
@@ -51,6 +52,7 @@ func ReadAtomicActivationProof(v wire.Value) (*AtomicActivationProof, error) {
 		Issuer: wire.ReadID[wire.AgentID](r, "issuer_did"), value: v,
 	}
 	p.misdated = at.misfit
+	r.Object("predicate_evaluation").Open("result")
 	return p, r.Err()
 }
 
@@ -62,18 +64,24 @@ type ActivationSubject struct {
 	attest.Verifier
 	Proof   *AtomicActivationProof
 	Session *ChainSession // which it has to activate; nil if any
+	Trusted wire.AgentID  // may issue it as well as a participant; "" if nobody
 }
 
 // ActivationChecks are the checks of an activation proof in order (SPEC §9.11.2).
 // A proof does not get old: what took effect stays so.
 func ActivationChecks() []wire.Check[*ActivationSubject] {
 	return []wire.Check[*ActivationSubject]{
+		{Name: "id", Run: func(s *ActivationSubject) error {
+			return attest.CheckNamed(RuleActivation, s.Proof.value, "activation_proof_id", "chain_session_id", "closure_predicate_id", "commitment_ids", "issuer_did")
+		}},
 		{Name: "signature", Run: (*ActivationSubject).checkSignature},
 		{Name: "instants", Run: func(s *ActivationSubject) error { return s.Proof.misdated }},
 		{Name: "evaluation", Run: (*ActivationSubject).checkEvaluation},
 		{Name: "commitments", Run: (*ActivationSubject).checkCommitments},
 		{Name: "freshness", Run: func(s *ActivationSubject) error { return s.CheckAnchor(s.Proof.ActivatedAt, "/activated_at") }},
 		{Name: "session", Run: (*ActivationSubject).checkSession},
+		{Name: "state", Run: (*ActivationSubject).checkState},
+		{Name: "issuer", Run: func(s *ActivationSubject) error { return s.Session.checkIssuer(s.Proof.Issuer, s.Trusted) }},
 	}
 }
 
@@ -118,6 +126,16 @@ func (s *ActivationSubject) checkSession() error {
 		return RuleActivationSession.Because("/commitment_ids", errors.New("the chain session has other commitments"))
 	case !p.ActivatedAt.Before(s.Session.Deadline):
 		return RuleActivationSession.Because("/activated_at", errors.New("the activation deadline had passed"))
+	}
+	return nil
+}
+
+func (s *ActivationSubject) checkState() error {
+	if s.Session == nil {
+		return noSession()
+	}
+	if !s.Session.allows(Activated, s.Session.Activation, s.Proof.ID) {
+		return RuleActivationState.Because("/activation_proof_id", fmt.Errorf("the chain session is %s", s.Session.State))
 	}
 	return nil
 }

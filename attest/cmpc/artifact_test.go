@@ -44,6 +44,16 @@ var faults = []fault{
 	{"commitment", "commitment-session at /chain_session_id", "/chain_session_id", `"urn:concordia:chain-session:2"`, 0},
 	{"commitment", "commitment-session at /predicate_reference", "/predicate_reference", `"urn:concordia:predicate:2"`, 0},
 
+	{"commitment", "commitment at /commitment_id", "/commitment_id", `"urn:concordia:commitment:"`, 0},
+	{"commitment", "commitment at /mandate_proof_id", "/mandate_proof_id", `"urn:concordia:"`, 0},
+	{"activation", "activation at /activation_proof_id", "/activation_proof_id", `"urn:concordia:activation-proof:"`, 0},
+	{"activation", "activation at /commitment_ids/1", "/commitment_ids/1", `"urn:concordia:commitment:"`, 0},
+	{"unwind", "unwind at /unwind_record_id", "/unwind_record_id", `"urn:concordia:unwind:"`, 0},
+	{"predicate", "closure-predicate at /predicate_id", "/predicate_id", `"urn:concordia:predicate:"`, 0},
+	{"predicate", "closure-predicate at /authority", "/authority", `"did:"`, 0},
+	{"session", "chain-session at /chain_session_id", "/chain_session_id", `"urn:concordia:chain-session:"`, 0},
+	{"session", "chain-session at /participants/1", "/participants/1", `"did:"`, 0},
+
 	{"activation", "", "", "", 0},
 	{"activation", "", "/predicate_evaluation", `{"evidence":{"total":25}}`, 0},
 	{"activation", "activation at /commitment_ids", "/commitment_ids", `[]`, 0},
@@ -52,6 +62,7 @@ var faults = []fault{
 	{"activation", "activation-signature at /signature", "/issuer_did", `"did:web:beta"`, 0},
 	{"activation", "activation-evaluation at /predicate_evaluation/result", "/predicate_evaluation/result", `"unsatisfied"`, 0},
 	{"activation", "activation-evaluation at /predicate_evaluation/result", "/predicate_evaluation/result", `true`, 0},
+	{"activation", "activation at /predicate_evaluation/Result", "/predicate_evaluation", `{"result":"satisfied","Result":"unsatisfied"}`, 0},
 	{"activation", "activation-commitments at /commitment_ids/1", "/commitment_ids/1", `"urn:concordia:commitment:b"`, 0},
 	{"activation", "", "/activated_at", `"2026-09-14T10:02:00Z"`, 0},
 	{"activation", "not-yet-valid at /activated_at", "/activated_at", `"2026-09-14T10:02:01Z"`, 0},
@@ -81,6 +92,7 @@ var faults = []fault{
 	{"predicate", "closure-predicate at /type", "/type", `"closure_language:v1"`, 0},
 	{"predicate", "closure-predicate at /references/0", "/references", `["urn:concordia:chain-session:1"]`, 0},
 	{"predicate", "closure-signature at /signature", "/issuer", `"did:web:beta"`, 0},
+	{"predicate", "closure-predicate at /Status", "/Status", `"suspended"`, 0},
 	{"predicate", "closure-status at /status", "/status", `"suspended"`, 0},
 	{"predicate", "", "", "", time.Hour},
 	{"predicate", "closure-expired at /expires_at", "", "", time.Hour + time.Second},
@@ -131,13 +143,115 @@ func broken(t *testing.T) map[string]int {
 // Every rule is broken by some test, alone.
 func TestEveryRule(t *testing.T) {
 	seen := broken(t)
-	for _, more := range []func(*testing.T, map[string]int){transitionFaults, recordFaults, closureFaults} {
+	for _, more := range []func(*testing.T, map[string]int){stateFaults, transitionFaults, recordFaults, closureFaults} {
 		more(t, seen)
 	}
 	for _, r := range cmpc.Rules() {
 		if seen[r.Name] == 0 {
 			t.Errorf("no test breaks %s", r.Name)
 		}
+	}
+}
+
+// stateFaults are artifacts about a session that is not in the state for them.
+func stateFaults(t *testing.T, seen map[string]int) {
+	const (
+		commitments = `["urn:concordia:commitment:b","urn:concordia:commitment:c"]`
+		this, other = `"urn:concordia:activation-proof:1"`, `"urn:concordia:activation-proof:2"`
+		unwind      = `"urn:concordia:unwind:1"`
+	)
+	for _, test := range []struct {
+		kind, state, member, text, rule string
+	}{
+		{"commitment", "PROPOSED", "commitments", `[]`, ""}, // it collects them
+		{"commitment", "OPEN", "commitments", commitments, "commitment-listed at /commitment_id"},
+		{"commitment", "ACTIVATED", "", "", "commitment-state at /chain_session_id"},
+		{"commitment", "DISSOLVED", "", "", "commitment-state at /chain_session_id"},
+		{"commitment", "EXPIRED", "", "", "commitment-state at /chain_session_id"},
+		{"activation", "OPEN", "activation_proof_id", `null`, ""},
+		{"activation", "OPEN", "activation_proof_id", other, "activation-state at /activation_proof_id"},
+		{"activation", "ACTIVATED", "activation_proof_id", this, ""},
+		{"activation", "ACTIVATED", "activation_proof_id", other, "activation-state at /activation_proof_id"},
+		{"activation", "ACTIVATED", "activation_proof_id", `null`, "activation-state at /activation_proof_id"},
+		{"activation", "PROPOSED", "activation_proof_id", this, "activation-state at /activation_proof_id"},
+		{"activation", "DISSOLVED", "activation_proof_id", this, "activation-state at /activation_proof_id"},
+		{"activation", "EXPIRED", "activation_proof_id", this, "activation-state at /activation_proof_id"},
+		{"unwind", "OPEN", "unwind_record_id", unwind, ""},
+		{"unwind", "OPEN", "unwind_record_id", `"urn:concordia:unwind:2"`, "unwind-state at /unwind_record_id"},
+		{"unwind", "DISSOLVED", "unwind_record_id", unwind, ""},
+		{"unwind", "DISSOLVED", "unwind_record_id", `"urn:concordia:unwind:2"`, "unwind-state at /unwind_record_id"},
+		{"unwind", "PROPOSED", "", "", "unwind-state at /unwind_record_id"},
+		{"unwind", "ACTIVATED", "unwind_record_id", unwind, "unwind-state at /unwind_record_id"},
+		{"unwind", "EXPIRED", "unwind_record_id", unwind, "unwind-state at /unwind_record_id"},
+	} {
+		v := edit(t, parse(t, sessionText), `"`+test.state+`"`, "state")
+		if test.member != "" {
+			v = edit(t, v, test.text, test.member)
+		}
+		of, err := cmpc.ReadChainSession(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := specimens[test.kind]
+		if got := broke(s.verify(verifier(t), s.issue(t), of).Err()); got != test.rule {
+			t.Errorf("%s, session %s, %s %s: got %q, want %q", test.kind, test.state, test.member, test.text, got, test.rule)
+		}
+		seen[strings.Split(test.rule, " ")[0]]++
+	}
+}
+
+// Who issues for a session takes part in it, or the relying party says that it may.
+func TestIssuer(t *testing.T) {
+	for kind, checks := range map[string]func(wire.Value, *cmpc.ChainSession, wire.AgentID) wire.Report{
+		"activation": func(v wire.Value, of *cmpc.ChainSession, trusted wire.AgentID) wire.Report {
+			p, err := cmpc.ReadAtomicActivationProof(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return wire.Run(&cmpc.ActivationSubject{Verifier: verifier(t), Proof: p, Session: of, Trusted: trusted}, cmpc.ActivationChecks()...)
+		},
+		"unwind": func(v wire.Value, of *cmpc.ChainSession, trusted wire.AgentID) wire.Report {
+			u, err := cmpc.ReadUnwindRecord(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return wire.Run(&cmpc.UnwindSubject{Verifier: verifier(t), Record: u, Session: of, Trusted: trusted}, cmpc.UnwindChecks()...)
+		},
+	} {
+		s := specimens[kind]
+		s.signer = notary
+		stranger := s.sign(t, edit(t, s.issue(t), `"`+notary+`"`, "issuer_did"))
+		for _, test := range []struct {
+			what    string
+			v       wire.Value
+			of      *cmpc.ChainSession
+			trusted wire.AgentID
+			want    wire.Outcome
+		}{
+			{"a participant", specimens[kind].issue(t), session(t), "", wire.Passed},
+			{"a stranger", stranger, session(t), "", wire.NotChecked},
+			{"a stranger, trusted", stranger, session(t), notary, wire.Passed},
+			{"a stranger, another trusted", stranger, session(t), beta, wire.NotChecked},
+			{"a stranger, no session", stranger, nil, "", wire.Passed},
+		} {
+			if report := checks(test.v, test.of, test.trusted); report.Outcome() != test.want {
+				t.Errorf("%s by %s: %v, %v, want %v", kind, test.what, report.Outcome(), report.Err(), test.want)
+			}
+		}
+	}
+}
+
+// Two spellings of one did:key are one participant and one committer.
+func TestTwoSpellings(t *testing.T) {
+	plain, reference := string(wire.DIDKey(key(t, alpha).Public())), string(wire.ReferenceDIDKey(key(t, alpha).Public()))
+	v := edit(t, parse(t, sessionText), `["`+plain+`","`+reference+`"]`, "participants")
+	if _, report := cmpc.VerifyChainSession(verifier(t), v, ""); broke(report.Err()) != "chain-lists at /participants/1" {
+		t.Error(report.Err())
+	}
+	p := edit(t, parse(t, bilateralText), `["`+plain+`","`+reference+`"]`, "expected_participants")
+	c := edit(t, edit(t, parse(t, commitmentsText), `"`+plain+`"`, "0", "committer_did"), `"`+reference+`"`, "1", "committer_did")
+	if r := cmpc.Evaluate(cmpc.BilateralV1, p, list(c), judged); r.Reason != cmpc.DuplicateParticipant {
+		t.Errorf("%+v", r)
 	}
 }
 

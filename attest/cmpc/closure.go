@@ -82,6 +82,9 @@ type ClosureSubject struct {
 // conformance contract ignores it. Who acts on a predicate adds ClosureSigned.
 func ClosureChecks() []wire.Check[*ClosureSubject] {
 	return []wire.Check[*ClosureSubject]{
+		{Name: "id", Run: func(s *ClosureSubject) error {
+			return attest.CheckNamed(RuleClosurePredicate, s.Predicate.value, "predicate_id", "type", "authority", "issuer", "subject")
+		}},
 		{Name: "signature", Optional: true, Run: (*ClosureSubject).checkSignature},
 		{Name: "instants", Run: func(s *ClosureSubject) error { return s.Predicate.misdated }},
 		{Name: "status", Run: (*ClosureSubject).checkStatus},

@@ -91,6 +91,7 @@ func closureFaults(t *testing.T, seen map[string]int) {
 		{p, edit(t, c, `1e308`, "0", "commitment_terms", "quantity"), judged, "closure at "},
 		{edit(t, p, `"1"`, "aggregate_quantity_required"), c, judged, "closure-form at "},
 		{edit(t, p, `[]`, "expected_participants"), c, judged, "closure-form at "},
+		{p.Without("mandate_check_required").With("Mandate_Check_Required", parse(t, `true`)), c, judged, "closure-form at "}, // no limit that one reader sees
 		{edit(t, p, `{"did:web:alpha":1}`, "expected_participants"), c, judged, "closure-form at "},
 	} {
 		r := cmpc.Evaluate(cmpc.BilateralV1, test.parameters, list(test.commitments), test.now)

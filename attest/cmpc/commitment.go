@@ -3,6 +3,7 @@ package cmpc
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -33,10 +34,13 @@ var (
 	RuleCommitmentExpired   = &wire.Rule{Section: "9.11.1", Name: "commitment-expired", Class: wire.ClassTemporal, Text: "expires_at has not passed"}
 	RuleCommitmentWindow    = &wire.Rule{Section: "9.11.1", Name: "commitment-window", Class: wire.ClassTemporal, Text: "a commitment expires after it was issued"}
 	RuleCommitmentSession   = &wire.Rule{Section: "9.11.1", Name: "commitment-session", Class: wire.ClassBinding, Text: "the chain session at hand, its participants and its predicate are those of the commitment"}
+	RuleCommitmentListed    = &wire.Rule{Section: "9.11.1", Name: "commitment-listed", Class: wire.ClassBinding, Text: "a chain session that is open lists the commitment"}
+	RuleCommitmentState     = &wire.Rule{Section: "9.11.1", Name: "commitment-state", Class: wire.ClassTransition, Text: "the chain session at hand is proposed or open"}
 )
 
 var commitmentRules = []*wire.Rule{
 	RuleCommitment, RuleCommitmentSignature, RuleCommitmentExpired, RuleCommitmentWindow, RuleCommitmentSession,
+	RuleCommitmentListed, RuleCommitmentState,
 }
 
 // ReadConditionalCommitment checks the shape of a commitment. It verifies nothing.
@@ -69,6 +73,9 @@ type CommitmentSubject struct {
 // CommitmentChecks are the checks of a commitment in order (SPEC §9.11.1).
 func CommitmentChecks() []wire.Check[*CommitmentSubject] {
 	return []wire.Check[*CommitmentSubject]{
+		{Name: "id", Run: func(s *CommitmentSubject) error {
+			return attest.CheckNamed(RuleCommitment, s.Commitment.value, "commitment_id", "chain_session_id", "committer_did", "predicate_reference", "mandate_proof_id")
+		}},
 		{Name: "signature", Run: (*CommitmentSubject).checkSignature},
 		{Name: "instants", Run: func(s *CommitmentSubject) error { return s.Commitment.misdated }},
 		{Name: "expiry", Run: (*CommitmentSubject).checkExpiry},
@@ -76,6 +83,7 @@ func CommitmentChecks() []wire.Check[*CommitmentSubject] {
 		{Name: "freshness", Run: func(s *CommitmentSubject) error { return s.CheckAge(s.Commitment.IssuedAt, "/issued_at") }},
 		{Name: "revocation", Run: (*CommitmentSubject).checkRevocation},
 		{Name: "session", Run: (*CommitmentSubject).checkSession},
+		{Name: "state", Run: (*CommitmentSubject).checkState},
 	}
 }
 
@@ -152,4 +160,22 @@ func (s *CommitmentSubject) checkSession() error {
 		return RuleCommitmentSession.Because("/committer_did", errors.New("no participant of the chain session"))
 	}
 	return nil
+}
+
+// checkState checks that the session still takes the commitment, or has it. One that
+// is proposed collects commitments, and need not list this one yet.
+func (s *CommitmentSubject) checkState() error {
+	if s.Session == nil {
+		return noSession()
+	}
+	switch s.Session.State {
+	case Proposed:
+		return nil
+	case Open:
+		if !slices.Contains(s.Session.Commitments, s.Commitment.ID) {
+			return RuleCommitmentListed.Because("/commitment_id", errors.New("the chain session has other commitments"))
+		}
+		return nil
+	}
+	return RuleCommitmentState.Because("/chain_session_id", fmt.Errorf("the chain session is %s", s.Session.State))
 }

@@ -69,14 +69,15 @@ func (r Result) Err() error {
 	if r.Detail != "" {
 		cause = fmt.Errorf("%s (%s)", r.Reason, r.Detail)
 	}
+	rule := RuleClosureForm
 	switch r.Reason {
 	case PastActivationDeadline:
-		return RuleClosureDeadline.Because("", cause)
+		rule = RuleClosureDeadline
 	case NoCommitments, DuplicateParticipant, UnexpectedParticipant, MissingParticipant, AggregateQuantityMismatch,
 		MissingMandateProof, ExpressionNotSatisfied:
-		return RuleClosure.Because("", cause)
+		rule = RuleClosure
 	}
-	return RuleClosureForm.Because("", cause)
+	return rule.Because("", cause)
 }
 
 func unsatisfied(why Reason) Result { return Result{Reason: why} }
@@ -137,7 +138,10 @@ func evaluateBilateral(parameters wire.Value, commitments []wire.Value, now time
 }
 
 func readBilateral(parameters wire.Value) (p bilateral, why Reason) {
-	if parameters.Kind() != wire.Object {
+	// A parameter that somebody misspelt must not count as left out.
+	r := wire.Read(parameters, "", RuleClosureForm)
+	r.Open("expected_participants", "aggregate_quantity_required", "match_tolerance", "activation_deadline_iso", "mandate_check_required")
+	if r.Err() != nil {
 		return p, MalformedParameters
 	}
 	participants, _ := parameters.Get("expected_participants")
@@ -186,20 +190,21 @@ func (p *bilateral) checkParticipants(commitments []wire.Value) Reason {
 	if len(commitments) == 0 {
 		return NoCommitments
 	}
-	committed := make(map[string]bool, len(p.expected))
+	committed := make(map[wire.AgentID]bool, len(p.expected)) // in one spelling
 	unexpected := false
 	for _, c := range commitments {
 		if c.Kind() != wire.Object {
 			return MalformedCommitment
 		}
 		id, _ := c.Get("committer_did")
+		plain := wire.PlainDIDKey(wire.AgentID(id.Text()))
 		switch {
-		case id.Text() == "":
+		case plain == "":
 			return MissingCommitter
-		case committed[id.Text()]:
+		case committed[plain]:
 			return DuplicateParticipant
 		}
-		committed[id.Text()] = true
+		committed[plain] = true
 		unexpected = unexpected || !p.expected[id.Text()]
 	}
 	switch {

@@ -52,7 +52,9 @@ type instants struct{ misfit error }
 func (t *instants) read(r wire.Reader, name string) time.Time {
 	at, err := wire.ParseTime(r.Text(name))
 	if err != nil && t.misfit == nil {
-		t.misfit = RuleInstant.Because(r.Pointer()+wire.Pointer(name), err)
+		t.misfit = misdated(r.Pointer()+wire.Pointer(name), err)
 	}
 	return at
 }
+
+func misdated(at string, cause error) error { return RuleInstant.Because(at, cause) }

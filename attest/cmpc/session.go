@@ -3,6 +3,7 @@ package cmpc
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/concordia-node/concordia/attest"
@@ -63,6 +64,30 @@ func ReadChainSession(v wire.Value) (*ChainSession, error) {
 	return s, r.Err()
 }
 
+// takesPart reports whether an agent is a participant, in whichever spelling.
+func (s *ChainSession) takesPart(agent wire.AgentID) bool {
+	plain := wire.PlainDIDKey(agent)
+	return slices.ContainsFunc(s.Participants, func(p string) bool { return wire.PlainDIDKey(wire.AgentID(p)) == plain })
+}
+
+// checkIssuer looks who issued something about a session. The public text authorizes
+// nobody: a participant may, and whoever the relying party trusts to.
+func (s *ChainSession) checkIssuer(issuer, trusted wire.AgentID) error {
+	switch {
+	case s == nil:
+		return noSession()
+	case s.takesPart(issuer), trusted != "" && wire.PlainDIDKey(issuer) == wire.PlainDIDKey(trusted):
+		return nil
+	}
+	return &wire.Unchecked{Why: "the issuer takes no part in the chain session, and it is not known whether it may speak for it"}
+}
+
+// allows reports whether the session is still open to what id names, or was brought
+// into its final state by it.
+func (s *ChainSession) allows(final State, named, id string) bool {
+	return s.State == Open && (named == "" || named == id) || s.State == final && named == id
+}
+
 func (t *instants) nullable(r wire.Reader, name string) time.Time {
 	if nullable(r, name) == "" {
 		return time.Time{}
@@ -83,6 +108,9 @@ type SessionSubject struct {
 // SessionChecks are the checks of a chain session in order (SPEC §9.11.4).
 func SessionChecks() []wire.Check[*SessionSubject] {
 	return []wire.Check[*SessionSubject]{
+		{Name: "id", Run: func(s *SessionSubject) error {
+			return attest.CheckNamed(RuleChainSession, s.Session.value, "chain_session_id", "participants", "closure_predicate_ref", "commitments", "unwind_record_id", "activation_proof_id")
+		}},
 		{Name: "instants", Run: func(s *SessionSubject) error { return s.Session.misdated }},
 		{Name: "lists", Run: (*SessionSubject).checkLists},
 		{Name: "live", Run: (*SessionSubject).checkLive},
@@ -112,9 +140,9 @@ func VerifyChainSession(f attest.Verifier, v wire.Value, to State, more ...wire.
 }
 
 // checkLists refuses duplicates: counted twice, one commitment would open a session
-// of two.
+// of two, and so would one agent in two spellings.
 func (s *SessionSubject) checkLists() error {
-	if i := twice(s.Session.Participants); i >= 0 {
+	if i := attest.Twice(s.Session.Participants); i >= 0 {
 		return RuleChainLists.Because(fmt.Sprintf("/participants/%d", i), errTwice)
 	}
 	if i := twice(s.Session.Commitments); i >= 0 {

@@ -28,12 +28,12 @@ const activationText = `{
 	"activation_proof_id":"urn:concordia:activation-proof:1","chain_session_id":"urn:concordia:chain-session:1",
 	"closure_predicate_id":"urn:concordia:predicate:1","predicate_evaluation":{"result":"satisfied"},
 	"commitment_ids":["urn:concordia:commitment:b","urn:concordia:commitment:a"],"activated_at":"2026-09-14T09:00:00Z",
-	"issuer_did":"did:web:notary","algorithm":"EdDSA","signature":"x"}`
+	"issuer_did":"did:web:alpha","algorithm":"EdDSA","signature":"x"}`
 
 const unwindText = `{
 	"unwind_record_id":"urn:concordia:unwind:1","chain_session_id":"urn:concordia:chain-session:1","dissolution_reason":"timeout",
 	"dissolution_details":{"missing":["did:web:beta"]},"affected_commitment_ids":["urn:concordia:commitment:a"],
-	"issuer_did":"did:web:notary","issued_at":"2026-09-14T09:00:00Z","counterparty_acknowledgment":null,"algorithm":"EdDSA","signature":"x"}`
+	"issuer_did":"did:web:alpha","issued_at":"2026-09-14T09:00:00Z","counterparty_acknowledgment":null,"algorithm":"EdDSA","signature":"x"}`
 
 const predicateText = `{
 	"predicate_id":"urn:concordia:predicate:1","type":"urn:concordia:predicate-type:closure_language:v1","authority":"did:web:alpha","issuer":"did:web:notary",
@@ -68,11 +68,11 @@ var specimens = map[string]specimen{
 		_, report := cmpc.VerifyCommitment(f, v, of)
 		return report
 	}, map[string]string{"drop /commitment_terms/quantity": terms, "mistype /commitment_terms/quantity": terms}},
-	"activation": {activationText, notary, func(f attest.Verifier, v wire.Value, of *cmpc.ChainSession) wire.Report {
+	"activation": {activationText, alpha, func(f attest.Verifier, v wire.Value, of *cmpc.ChainSession) wire.Report {
 		_, report := cmpc.VerifyActivation(f, v, of)
 		return report
 	}, map[string]string{"drop /predicate_evaluation/result": "it is the issuer's own account"}},
-	"unwind": {unwindText, notary, func(f attest.Verifier, v wire.Value, of *cmpc.ChainSession) wire.Report {
+	"unwind": {unwindText, alpha, func(f attest.Verifier, v wire.Value, of *cmpc.ChainSession) wire.Report {
 		_, report := cmpc.VerifyUnwind(f, v, of)
 		return report
 	}, map[string]string{

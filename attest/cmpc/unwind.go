@@ -40,9 +40,10 @@ var (
 	RuleUnwind          = &wire.Rule{Section: "9.11.2", Name: "unwind", Class: wire.ClassSchema, Text: "an unwind record has the members of its schema and no others"}
 	RuleUnwindSignature = &wire.Rule{Section: "9.11.2", Name: "unwind-signature", Class: wire.ClassSignature, Text: "the issuer signed the unwind record"}
 	RuleUnwindSession   = &wire.Rule{Section: "9.11.2", Name: "unwind-session", Class: wire.ClassBinding, Text: "the chain session at hand is the one that is dissolved, and has the affected commitments"}
+	RuleUnwindState     = &wire.Rule{Section: "9.11.2", Name: "unwind-state", Class: wire.ClassTransition, Text: "the chain session at hand is open and names no other record, or was dissolved by this one"}
 )
 
-var unwindRules = []*wire.Rule{RuleUnwind, RuleUnwindSignature, RuleUnwindSession}
+var unwindRules = []*wire.Rule{RuleUnwind, RuleUnwindSignature, RuleUnwindSession, RuleUnwindState}
 
 // ReadUnwindRecord checks the shape of an unwind record. It verifies nothing.
 func ReadUnwindRecord(v wire.Value) (*UnwindRecord, error) {
@@ -68,16 +69,22 @@ type UnwindSubject struct {
 	attest.Verifier
 	Record  *UnwindRecord
 	Session *ChainSession // which it has to dissolve; nil if any
+	Trusted wire.AgentID  // may issue it as well as a participant; "" if nobody
 }
 
 // UnwindChecks are the checks of an unwind record in order (SPEC §9.11.2). A
 // record does not get old.
 func UnwindChecks() []wire.Check[*UnwindSubject] {
 	return []wire.Check[*UnwindSubject]{
+		{Name: "id", Run: func(s *UnwindSubject) error {
+			return attest.CheckNamed(RuleUnwind, s.Record.value, "unwind_record_id", "chain_session_id", "affected_commitment_ids", "issuer_did")
+		}},
 		{Name: "signature", Run: (*UnwindSubject).checkSignature},
 		{Name: "instants", Run: func(s *UnwindSubject) error { return s.Record.misdated }},
 		{Name: "freshness", Run: func(s *UnwindSubject) error { return s.CheckAnchor(s.Record.IssuedAt, "/issued_at") }},
 		{Name: "session", Run: (*UnwindSubject).checkSession},
+		{Name: "state", Run: (*UnwindSubject).checkState},
+		{Name: "issuer", Run: func(s *UnwindSubject) error { return s.Session.checkIssuer(s.Record.Issuer, s.Trusted) }},
 	}
 }
 
@@ -109,6 +116,16 @@ func (s *UnwindSubject) checkSession() error {
 		if !known[id] {
 			return RuleUnwindSession.Because(fmt.Sprintf("/affected_commitment_ids/%d", i), errors.New("no commitment of the chain session"))
 		}
+	}
+	return nil
+}
+
+func (s *UnwindSubject) checkState() error {
+	if s.Session == nil {
+		return noSession()
+	}
+	if !s.Session.allows(Dissolved, s.Session.Unwind, s.Record.ID) {
+		return RuleUnwindState.Because("/unwind_record_id", fmt.Errorf("the chain session is %s", s.Session.State))
 	}
 	return nil
 }

@@ -198,7 +198,7 @@ func verifyValue(s conformance.Subject, with *verifyOptions) (verification, erro
 		r.State, r.Messages = at.State(), at.Len()
 	case "attestation":
 		r.Kind = "receipt"
-		_, r.report = attest.Verifier{Keys: s.Keys, Now: s.Now}.VerifyAttestation(v, attest.OutcomeBound())
+		_, r.report = s.Verifier().VerifyAttestation(v, attest.OutcomeBound())
 	case "":
 		r.Kind = "unknown"
 		r.report = wire.Report{wire.Find("read", false, &wire.Unchecked{Why: "it is no artifact that this version knows"})}

@@ -290,7 +290,7 @@ func judgeKills(lines string, out io.Writer) error {
 }
 
 // notIsolated says of rules that no vector can break alone why.
-var notIsolated = merge(messagesNotIsolated)
+var notIsolated = merge(messagesNotIsolated, receiptsNotIsolated, excusedOfAgents)
 
 func merge(lists ...map[*wire.Rule]string) map[*wire.Rule]string {
 	all := map[*wire.Rule]string{}

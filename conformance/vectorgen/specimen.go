@@ -36,6 +36,8 @@ type fault struct {
 	rule   *wire.Rule // the one rule that is broken; nil: the artifact is sound
 	shared bool       // the contract's profile has this check, too
 	class  wire.Class // the reason there, if it is not the rule's
+	open   bool       // whether the rule is broken cannot be known: the reason is left open
+	theirs *wire.Rule // broken there, of a sound artifact: a check that the product leaves to its caller
 
 	edit     func(wire.Value) wire.Value // before it is signed again
 	after    func(wire.Value) wire.Value // after that: a change that nobody signed
@@ -73,21 +75,26 @@ func (s specimen) vectors() []vector {
 			v = f.after(v)
 		}
 		made := vector{
-			id: s.name(f.name), title: strings.ReplaceAll(s.kind+" "+f.name, "_", " "), record: s.record,
+			id: s.name(f.name), title: strings.NewReplacer("_", " ", "-", " ").Replace(s.name(f.name)), record: s.record,
 			profile: s.strict(), input: v.Canonical(), context: override(s.context, f.context),
-			rule: f.rule, why: f.why, breaks: f.breaks, section: conformance.Positive,
+			why: f.why, breaks: f.breaks,
 		}
-		if f.rule != nil {
-			made.section, made.reason = conformance.Mutation, f.rule.Class
+		if f.theirs != nil {
+			made.breaks = ""
+		}
+		made = made.judged(f.rule)
+		if f.open {
+			made.reason = ""
 		}
 		list = append(list, made)
 		if f.shared && s.contract != "" {
-			made.id, made.profile = "contract-"+made.id, s.contract
+			made.id, made.profile, made.breaks = "contract-"+made.id, s.contract, f.breaks
 			made.context = override(s.contractContext(v), f.contract)
 			if s.contractRecord != "" {
 				made.record = s.contractRecord
 			}
-			if f.rule != nil && f.class != "" {
+			made = made.judged(cmp.Or(f.theirs, f.rule))
+			if made.rule != nil && f.class != "" {
 				made.reason = f.class
 			}
 			list = append(list, made)
@@ -132,6 +139,15 @@ func (s specimen) duplicates() []vector {
 	return list
 }
 
+// judged returns the vector with what is expected of it.
+func (v vector) judged(rule *wire.Rule) vector {
+	v.rule, v.section = rule, conformance.Positive
+	if rule != nil {
+		v.section, v.reason = conformance.Mutation, rule.Class
+	}
+	return v
+}
+
 // other returns another value of the same type.
 func other(v wire.Value) string {
 	switch v.Kind() {
@@ -160,6 +176,7 @@ func (s specimen) name(fault string) string {
 	return s.kind + "-" + fault
 }
 
+// override returns context with other members; nil members are removed.
 func override(context, with wire.M) wire.M {
 	context = maps.Clone(context)
 	for name, v := range with {

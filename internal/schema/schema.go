@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -19,15 +21,24 @@ var files embed.FS
 
 // A Set holds the schemas of this project.
 type Set struct {
-	compiled map[string]func() *jsonschema.Schema
+	compiled map[string]func() compiled
+}
+
+// A compiled schema, and what it knows by name.
+type compiled struct {
+	*jsonschema.Schema
+	shape *shape
 }
 
 // New returns the set. Its format "date-time" is what isTime accepts; no other
 // format is asserted.
 func New(isTime func(string) bool) *Set {
-	s := &Set{compiled: make(map[string]func() *jsonschema.Schema)}
+	s := &Set{compiled: make(map[string]func() compiled)}
 	for _, name := range Names() {
-		s.compiled[name] = sync.OnceValue(func() *jsonschema.Schema { return compile(name, isTime) })
+		s.compiled[name] = sync.OnceValue(func() compiled {
+			sch := compile(name, isTime)
+			return compiled{sch, shapeOf(sch)}
+		})
 	}
 	return s
 }
@@ -111,16 +122,17 @@ func (m *Misfit) Error() string { return m.Pointer + ": " + m.Why.Error() }
 func (m *Misfit) Unwrap() error { return m.Why }
 
 // Check reports how a document, in canonical JSON, does not fit the named schema,
-// or nil. It panics if there is no such schema.
+// or has a member that differs from one of the schema only in case, or nil. It
+// panics if there is no such schema.
 func (s *Set) Check(name, canonical string) *Misfit {
-	compiled, ok := s.compiled[name]
+	get, ok := s.compiled[name]
 	if !ok {
 		panic("schema: there is no schema " + name)
 	}
-	return check(compiled(), name, canonical)
+	return check(get(), name, canonical)
 }
 
-func check(sch *jsonschema.Schema, name, canonical string) (misfit *Misfit) {
+func check(sch compiled, name, canonical string) (misfit *Misfit) {
 	document, err := decode(canonical)
 	if err != nil {
 		return &Misfit{Why: err}
@@ -131,7 +143,10 @@ func check(sch *jsonschema.Schema, name, canonical string) (misfit *Misfit) {
 			misfit = &Misfit{Why: errors.New("the schema could not be evaluated")}
 		}
 	}()
-	err = sch.Validate(document)
+	err = sch.Validate(shorten(sch.Schema, document))
+	if err == nil && sch.shape != nil {
+		return sch.shape.misspelt(document)
+	}
 	if err == nil {
 		return nil
 	}
@@ -148,6 +163,52 @@ func check(sch *jsonschema.Schema, name, canonical string) (misfit *Misfit) {
 	}
 	keyword := failed.KeywordLocation[strings.LastIndexByte(failed.KeywordLocation, '/')+1:]
 	return &Misfit{Pointer: at, Why: fmt.Errorf("does not fit the schema %s (%s)", name, keyword)}
+}
+
+// fewMisfits is how many elements or members are left to the library at once.
+const fewMisfits = 16
+
+// shorten ends each long array after its first element that does not fit, and leaves
+// of each large object with further members the first of these that does not. The
+// library goes on after a misfit and makes an error of each, a kilobyte and more for
+// as little as a byte. A document that fits stays as it is, one that does not still
+// does not, at the same place: no schema here wants more than one element.
+func shorten(sch *jsonschema.Schema, document any) any {
+	if sch == nil {
+		return document
+	}
+	document = shorten(sch.Ref, document)
+	switch v := document.(type) {
+	case map[string]any:
+		for name, p := range sch.Properties {
+			if m, ok := v[name]; ok {
+				v[name] = shorten(p, m)
+			}
+		}
+		further, ok := sch.AdditionalProperties.(*jsonschema.Schema)
+		if !ok || len(v) <= fewMisfits {
+			return v
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if _, known := sch.Properties[name]; known {
+				continue
+			}
+			if v[name] = shorten(further, v[name]); further.Validate(v[name]) != nil {
+				maps.DeleteFunc(v, func(n string, _ any) bool { return n != name && sch.Properties[n] == nil })
+				return v
+			}
+		}
+	case []any:
+		if sch.Items2020 == nil || len(v) <= fewMisfits {
+			return v
+		}
+		for i := range v {
+			if v[i] = shorten(sch.Items2020, v[i]); sch.Items2020.Validate(v[i]) != nil {
+				return v[:i+1]
+			}
+		}
+	}
+	return document
 }
 
 // decode returns the tree of canonical JSON, with numbers as their canonical text.

@@ -2,14 +2,13 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
-
-	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
 func anyTime(string) bool { return true }
@@ -127,13 +126,14 @@ func TestSetLoadsNothing(t *testing.T) {
 	}
 }
 
-func compileText(t *testing.T, text string) *jsonschema.Schema {
+func compileText(t *testing.T, text string) compiled {
 	t.Helper()
 	c := newCompiler(func(s string) bool { return s == "now" })
 	if err := c.AddResource("urn:x", strings.NewReader(text)); err != nil {
 		t.Fatal(err)
 	}
-	return c.MustCompile("urn:x")
+	sch := c.MustCompile("urn:x")
+	return compiled{sch, shapeOf(sch)}
 }
 
 func TestSetMisfit(t *testing.T) {
@@ -161,6 +161,73 @@ func TestSetMisfit(t *testing.T) {
 		case m != nil && (test.why == "" || m.Pointer != test.pointer || !strings.Contains(m.Error(), test.why)):
 			t.Errorf("check(%s, %s) = %v, want %s: %s", test.schema, test.document, m, test.pointer, test.why)
 		}
+	}
+}
+
+// TestShorten: of many misfits the first is told, where it is; and a document of many
+// elements that fits is not touched.
+func TestShorten(t *testing.T) {
+	sch := compileText(t, `{"properties":{"l":{"$ref":"#/$defs/l"},"m":{"type":"object","properties":{"known":true},"additionalProperties":{"type":"boolean"}},
+		"n":{"items":{"items":{"type":"string"}}},"few":{"maxItems":30,"items":{"type":"number"}}},"$defs":{"l":{"minItems":1,"items":{"properties":{"id":{"type":"string"}}}}}}`)
+	many := func(one string) string { return strings.Repeat(one+",", 1000) }
+	members := func(value string) string {
+		var b strings.Builder
+		for i := range 1000 {
+			fmt.Fprintf(&b, `"m%03d":%s,`, i, value)
+		}
+		return b.String()
+	}
+	for document, want := range map[string]string{
+		`{"l":[` + many(`{"id":"x"}`) + `{"id":"x"}]}`:        "",
+		`{"l":[` + many(`{"id":"x"}`) + `{"id":1},{"id":1}]}`: "/l/1000/id",
+		`{"l":[` + many(`{"id":1}`) + `{"id":"x"}]}`:          "/l/0/id",
+		`{"l":[]}`: "/l",
+		`{"m":{` + members("true") + `"known":1}}`:             "",
+		`{"m":{` + members("true") + `"known":1,"z":1,"y":1}}`: "/m/y",
+		`{"m":{` + members("1") + `"known":1}}`:                "/m/m000",
+		`{"n":[` + many(`["x"]`) + `["x",1]]}`:                 "/n/1000/1",
+		`{"n":[["x"],[` + many(`"x"`) + `1,1,1],[1]]}`:         "/n/1/1000",
+		`{"few":[` + strings.TrimSuffix(many("1"), ",") + `]}`: "/few",
+	} {
+		m := check(sch, "x", document)
+		if got := ""; m != nil {
+			if got = m.Pointer; got != want {
+				t.Errorf("%.40s: %v, want %q", document, m, want)
+			}
+		} else if want != "" {
+			t.Errorf("%.40s fits, want %q", document, want)
+		}
+	}
+}
+
+// TestSetMisspelt: an open object has no member that differs from a known one only
+// in case, however deep, by way of $ref and in arrays.
+func TestSetMisspelt(t *testing.T) {
+	sch := compileText(t, `{"required":["need"],"properties":{"a":{"properties":{"b":{}}},"l":{"items":{"$ref":"#/$defs/i"}},"o":{"type":"object"}},
+		"$defs":{"i":{"required":["id"],"properties":{"deep":{"properties":{"x~/y":true}}}}}}`)
+	for document, want := range map[string]string{
+		`{"need":1,"other":1,"a":{"b":1,"a":1},"l":[{"id":1,"Need":1}],"o":{"A":1,"a":2}}`: "",
+		`{"need":1,"Need":1}`:                           "/Need",
+		`{"need":1,"A":{}}`:                             "/A",
+		`{"need":1,"a":{"B":1}}`:                        "/a/B",
+		`{"need":1,"a":{"b":1,"B":1}}`:                  "/a/B",
+		`{"need":1,"l":[{"id":1},{"id":1,"ID":1}]}`:     "/l/1/ID",
+		`{"need":1,"l":[{"id":1,"deep":{"X~/Y":1}}]}`:   "/l/0/deep/X~0~1Y",
+		`{"need":1,"NEED":1,"NEEd":1,"Need":1}`:         "/NEED",
+		`{"need":1,"l":[{"id":1,"İd":1,"ſd":1,"i":1}]}`: "",
+	} {
+		m := check(sch, "x", document)
+		if got := ""; m != nil {
+			got = m.Pointer
+			if got != want || m.Why != errCase {
+				t.Errorf("%s: %v, want %q", document, m, want)
+			}
+		} else if got != want {
+			t.Errorf("%s fits, want %q", document, want)
+		}
+	}
+	if shapeOf(nil) != nil {
+		t.Error("no schema knows a name")
 	}
 }
 

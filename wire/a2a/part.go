@@ -69,7 +69,7 @@ func Parse(data []byte, active []string) (*wire.UnverifiedMessage, error) {
 	return Read(part, active)
 }
 
-// Read returns the message in a part. active lists the extensions that both sides
+// Read returns the message in a part, within the limits of Parse. active lists the extensions that both sides
 // of the exchange activated: what the request asked for and, in an answer, the
 // response echoed. Without an echo the extension is not active, whatever the part
 // looks like.
@@ -78,6 +78,13 @@ func Parse(data []byte, active []string) (*wire.UnverifiedMessage, error) {
 func Read(part wire.Value, active []string) (*wire.UnverifiedMessage, error) {
 	if err := checkActive(active); err != nil {
 		return nil, err
+	}
+	// A part that came inside something larger was parsed within other limits.
+	if len(part.Canonical()) > partLimits.Size {
+		return nil, wire.RuleSize.At("")
+	}
+	if part.Depth() > partLimits.Depth {
+		return nil, wire.RuleDepth.At("")
 	}
 	if err := checkPart(part); err != nil {
 		return nil, err

@@ -172,6 +172,28 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
+// A part that somebody else parsed keeps to the same limits.
+func TestReadLimits(t *testing.T) {
+	p := part(t)
+	metadata, _ := p.Get("metadata")
+	for name, test := range map[string]struct {
+		other wire.Value
+		rule  string
+	}{
+		"full": {wire.Text(strings.Repeat("x", a2a.MaxPartSize-len(p.With("metadata", metadata.With("other", wire.Text(""))).Canonical()))), ""},
+		"long": {wire.Text(strings.Repeat("x", a2a.MaxPartSize)), "json-size at "},
+		"deep": {parse(t, strings.Repeat("[", 79)+strings.Repeat("]", 79)), "json-depth at "},
+	} {
+		q := p.With("metadata", metadata.With("other", test.other))
+		if _, err := a2a.Read(q, active); broke(err) != test.rule {
+			t.Errorf("%s: Read: %v", name, err)
+		}
+		if _, err := a2a.Parse([]byte(q.Canonical()), active); broke(err) != test.rule {
+			t.Errorf("%s: Parse: %v", name, err)
+		}
+	}
+}
+
 // A message that another program signed with a task id is not put into a part.
 func TestWrapRefuses(t *testing.T) {
 	v := message(t).Value().With("taskId", wire.Text("task-9"))
