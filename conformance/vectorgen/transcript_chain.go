@@ -188,7 +188,6 @@ func chainSignatureFaults(sound wire.Value, names []string) (faults []fault) {
 
 // dealSignatures are faults of the bodies and keys of a deal.
 func dealSignatures() (faults []fault) {
-	const forged = "whoever keeps the transcript writes it anew, and the chain of hashes is unbroken"
 	bad := func(name string, rule *wire.Rule, after func(wire.Value) wire.Value, why, breaks string) {
 		faults = append(faults, fault{name: name, rule: rule, shared: true, after: after, why: why, breaks: breaks})
 	}
