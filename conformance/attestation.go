@@ -24,9 +24,7 @@ func judgeAttestation(s Subject) wire.Report {
 			more = append(more, attest.OutcomeBound())
 		case "fulfillment_bound":
 			more = append(more, attest.FulfillmentBound())
-		default:
-			return unclear
-		}
+		} // others name checks: see Subject.require
 	}
 	var policy attest.Policy
 	if v, ok := s.Context.At("policy", "max_lifetime_seconds"); ok {

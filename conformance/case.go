@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -175,7 +176,25 @@ func (c *Case) Judge() (wire.Report, error) {
 	if _, ok := c.Subject.list("revocation_records"); !ok {
 		return unclear, nil
 	}
-	return judge(c.Subject), nil
+	return c.Subject.require(judge(c.Subject)), nil
+}
+
+// require lets the optional checks that context.require names decide.
+func (s Subject) require(report wire.Report) wire.Report {
+	names, ok := s.list("require")
+	if !ok {
+		return unclear
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(report, func(f wire.Finding) bool {
+			return f.Check == name.Text() || f.Check == strings.ReplaceAll(name.Text(), "_", "-")
+		})
+		if i < 0 {
+			return unclear
+		}
+		report[i].Optional = false
+	}
+	return report
 }
 
 // Verdict says of a report what a case calls it. A required check that could not

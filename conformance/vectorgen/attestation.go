@@ -267,6 +267,9 @@ func witnesses() []fault {
 	return []fault{
 		{name: "witnessed", shared: true, after: by(onlooker, onlooker), why: "a countersignature of somebody who is no party may be there"},
 		{name: "witness-forged", shared: true, after: by(onlooker, "did:web:mallory.example"), why: "what is no party's decides nothing, not even forged: else anybody spoils a receipt by adding to it"},
+		{name: "witness-forged-and-required", rule: attest.RuleWitness, after: by(onlooker, "did:web:mallory.example"), context: wire.M{"require": []string{"witnesses"}},
+			why: "a verifier that asks for witnesses wants them to have signed", breaks: "somebody is said to have seen what it never saw"},
+		{name: "witnessed-and-required", after: by(onlooker, onlooker), context: wire.M{"require": []string{"witnesses"}}, why: "the witness that is asked for signed"},
 		{name: "witness-unknown", shared: true, after: by("did:web:nobody.example", "did:web:nobody.example"), why: "a witness whose key is not known decides nothing"},
 		{name: "fulfillment-absent", shared: true, edit: drop("/fulfillment"), why: "an attestation without the member fulfillment is signed as it is"},
 	}

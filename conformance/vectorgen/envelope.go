@@ -73,6 +73,8 @@ func envelopeMeaning(keys wire.M) []fault {
 		{name: "another-sequence", rule: attest.RuleEnvelopeSession, edit: set("/validity_temporal/sequence_key", `"ses_43"`), why: "an envelope is about one session throughout", breaks: stray},
 		{name: "sequence-in-capitals", rule: attest.RuleEnvelopeSession, edit: set("/validity_temporal/sequence_key", `"SES_42"`), why: "ids are compared with their case", breaks: stray},
 		{name: "sequence-of-a-prefix", rule: attest.RuleEnvelopeSession, edit: set("/validity_temporal/sequence_key", `"ses_4"`), why: "ids are compared whole", breaks: stray},
+		{name: "no-urn-and-required", rule: attest.RuleEnvelopeURN, edit: set("/references/1/urn", `"https://example.org/m-1"`), context: wire.M{"require": []string{"urns"}},
+			why: "a verifier that follows references by their URN wants all to have one", breaks: "evidence points at a page that says something else tomorrow"},
 		{name: "another-source", rule: attest.RuleEnvelopeSession, edit: set("/references/0/urn", `"urn:concordia:session:ses_43"`), why: "the source is the session of the payload", breaks: stray},
 		{name: "source-of-another-protocol", rule: attest.RuleEnvelopeSession, edit: set("/references/0/urn", `"urn:a2cn:session:ses_42"`), why: "the source is named by its whole URN", breaks: stray},
 		{name: "source-without-urn", rule: attest.RuleEnvelopeSession, edit: set("/references/0/urn", `"ses_42"`), why: "the source is named by its whole URN", breaks: stray},

@@ -8,6 +8,4 @@ import (
 // excusedOfAgents are rules of histories and profiles that no vector breaks alone.
 var excusedOfAgents = map[*wire.Rule]string{
 	attest.RuleHistorySize: "1001 sound receipts are megabytes; the vector has 1001 hollow ones",
-	attest.RuleSybil:       "it is told of a history, and the verdict does not depend on it",
-	attest.RuleProfileTTL:  "it says when to ask the agent again, and the verdict does not depend on it",
 }

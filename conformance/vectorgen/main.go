@@ -115,10 +115,14 @@ func main() {
 func suite() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	listed := map[string][]string{conformance.Positive: {}, conformance.Mutation: {}, conformance.Canary: {}}
-	vectors := canaries()
-	for _, make := range specimens {
-		vectors = append(vectors, thin(make().vectors())...)
+	var made []vector
+	for i, make := range specimens {
+		for _, v := range make().vectors() {
+			v.specimen = i
+			made = append(made, v)
+		}
 	}
+	vectors := slices.Concat(canaries(), decided(), thin(made))
 	for _, v := range vectors {
 		name := path.Join(v.section, v.id+".json")
 		if _, ok := files[name]; ok {
@@ -146,31 +150,6 @@ func suite() (map[string][]byte, error) {
 	}
 	files["COVERAGE.md"], err = coverage(".", vectors)
 	return files, err
-}
-
-// most is how many vectors of one specimen break one rule under one profile. Loops
-// over members, spellings and instants make many more; a suite has to be run often.
-const most = 5
-
-// thin takes evenly spread vectors out of each group that is larger.
-func thin(list []vector) []vector {
-	type group struct {
-		profile string
-		rule    *wire.Rule
-	}
-	size, seen := map[group]int{}, map[group]int{}
-	for _, v := range list {
-		size[group{v.profile, v.rule}]++
-	}
-	return slices.DeleteFunc(list, func(v vector) bool {
-		g := group{v.profile, v.rule}
-		n, i, room := size[g], seen[g], most
-		seen[g]++
-		if v.rule == nil {
-			room *= 3 // sound artifacts are what tells strictness from refusal
-		}
-		return n > room && i*room/n == (i+1)*room/n
-	})
 }
 
 // file returns a vector as it is written.

@@ -57,6 +57,8 @@ func agentProfile() specimen {
 			{name: "bare", shared: true, edit: all(set("/capabilities", `{}`), set("/negotiation_profile", `{}`), set("/trust_signals", `{}`), set("/endpoints", `{}`), set("/location", `{}`)), why: "the members of the parts are optional"},
 			{name: "in-unicode", shared: true, edit: set("/description", `"Wein vom Faß \ud83c\udf77\u2028"`), why: "text of any script is signed as it is"},
 			{name: "ttl-zero", edit: set("/ttl", `0`), why: "a ttl of 0 is one, and says to ask again at once"},
+			{name: "ttl-passed-and-required", rule: attest.RuleProfileTTL, edit: set("/updated_at", `"2026-01-01T00:00:00Z"`), context: wire.M{"require": []string{"ttl"}},
+				why: "a verifier may want a profile that its agent still stands by", breaks: "an agent is called where it no longer is, for what it no longer does"},
 			{name: "ttl-passed", edit: set("/updated_at", `"2026-01-01T00:00:00Z"`), why: "when the ttl has passed the agent is to be asked again; the verdict does not depend on it"},
 			{name: "never-negotiated", shared: true, edit: set("/negotiation_profile/agreement_rate", `0`), why: "a share may be 0"},
 			{name: "always-agreed", shared: true, edit: set("/negotiation_profile/agreement_rate", `1`), why: "a share may be 1"},

@@ -7,7 +7,5 @@ import (
 
 // receiptsNotIsolated are rules of attestations and what belongs to them.
 var receiptsNotIsolated = map[*wire.Rule]string{
-	attest.RuleWitness:     "decides nothing: a forged witness is reported, and the attestation stands",
-	attest.RuleEnvelopeURN: "decides nothing: a urn that is no URN is a warning",
 	attest.RuleCosignEntry: "without exactly one entry it is not clear which signature is the counterparty's, and that check is not made either",
 }

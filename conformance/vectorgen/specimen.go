@@ -57,6 +57,7 @@ type vector struct {
 	rule                                *wire.Rule
 	reason                              wire.Class
 	why, breaks                         string
+	specimen                            int // which it is made from
 }
 
 // vectors returns the vectors of a specimen: of each fault one under the strict
@@ -124,10 +125,10 @@ func (s specimen) duplicates() []vector {
 		if !ok || pointer != "" && object.Kind() != wire.Object {
 			panic("vectorgen: no object at " + pointer)
 		}
-		where := strings.ToLower(strings.NewReplacer("_", "-", "/", "-").Replace(strings.TrimPrefix(pointer+"/", "/")))
+		where := strings.TrimPrefix(label(pointer)+"-", "-")
 		for name, v := range object.Members() {
 			list = append(list, vector{
-				id: s.name("duplicate-" + where + strings.ReplaceAll(name, "_", "-")), section: conformance.Mutation, record: s.record,
+				id: s.name("duplicate-" + where + fileName(label(name))), section: conformance.Mutation, record: s.record,
 				title:   strings.ReplaceAll(s.kind+" with "+strings.TrimPrefix(pointer+"/"+name, "/")+" twice", "_", " "),
 				profile: s.strict(), context: s.context, rule: wire.RuleDuplicate, reason: wire.ClassSchema,
 				input:  before + "{" + value(name).Canonical() + ":" + other(v) + "," + object.Canonical()[1:] + after,
@@ -137,6 +138,16 @@ func (s specimen) duplicates() []vector {
 		}
 	}
 	return list
+}
+
+// fileName replaces what does not belong into the name of a file.
+func fileName(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '-' {
+			return c
+		}
+		return '-'
+	}, s)
 }
 
 // judged returns the vector with what is expected of it.

@@ -221,7 +221,6 @@ const (
 // break alone.
 var messagesNotIsolated = map[*wire.Rule]string{
 	wire.RuleMessageTTL: "whoever sequences a session decides it when a message arrives; a transcript does not say when that was",
-	wire.RuleUnknownKey: "without a key there is nothing to verify with, and the signature fails as well",
 	wire.RuleSyntax:     "what is no JSON has no value that could be judged by the other rules",
 	session.RuleNoOffer: "without an offer there is nothing that an accept could be compared with",
 }
