@@ -25,8 +25,8 @@ func fullCompetence() specimen {
 			{name: "four", edit: sameAs(competenceOf(four, 0, 1, 2, 3)), why: "four leaves have no node without a sibling"},
 			{name: "old-receipt", edit: sameAs(competenceOf([]wire.Value{vintnersReceipt(0), oldReceipt(1)}, 0, 1)), why: "a receipt of a version before 0.2.0 is no fault, and no credit"},
 			// These contradict themselves as well.
-			{name: "nothing-with-claims", rule: attest.RuleSummary, edit: all(nothing, set("/claims/agreement_rate", `1`)), why: "of nothing every figure is 0", breaks: "a stranger claims any history and commits to none of it"},
-			{name: "nothing-with-counterparties", rule: attest.RuleSummary, edit: all(nothing, set("/claims/unique_counterparties", `40`)), why: "of nothing every figure is 0", breaks: "a stranger claims any history and commits to none of it"},
+			{name: "nothing-with-claims", rule: attest.RuleClaimsConsistent, edit: all(nothing, set("/claims/agreement_rate", `1`)), why: "of nothing every figure is 0", breaks: "a stranger claims any history and commits to none of it"},
+			{name: "nothing-with-counterparties", rule: attest.RuleClaimsConsistent, edit: all(nothing, set("/claims/unique_counterparties", `40`)), why: "of nothing every figure is 0", breaks: "a stranger claims any history and commits to none of it"},
 			rooted("nothing-with-a-root", digestOf("att_26_0"), "the root of nothing is empty"),
 			rooted("nothing-with-the-root-of-emptiness", digestOf(""), "the root of nothing is empty, not the hash of the empty text"),
 			rooted("nothing-with-a-root-of-zeros", "0000000000000000000000000000000000000000000000000000000000000000", "the root of nothing is empty, not zeros"),

@@ -56,6 +56,15 @@ func coverage(root string, vectors []vector) ([]byte, error) {
 		}
 		fmt.Fprintf(&b, "| %s | %s `%s` | %s | %s | %s |\n", r.section, r.pkg, r.name, r.class, strings.Join(tests[r.pkg+" "+r.name], ", "), shown)
 	}
+	b.WriteString("\n## What the reference runners disagree on\n\nThe two runners that are published with the contract, run over the vectors `decided-…`, the Python one with stand-ins for two libraries. " +
+		"They judge every other vector of the contract's profiles as expected.\n\n| vector | decided | because | JS runner | Python runner |\n|---|---|---|---|---|\n")
+	for _, d := range disagreements() {
+		verdict := accepts
+		if d.rule != nil {
+			verdict = rejects
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", "decided-"+d.name, verdict, d.why, d.js, d.python)
+	}
 	if len(notIsolated) > 0 {
 		b.WriteString("\n## Rules that no vector can break alone\n\n")
 		var lines []string

@@ -48,7 +48,7 @@ func pointed(name, token, why, js, python string) disagreement {
 	}}}, ruleExpectedBinding, why, js, python}
 }
 
-var ruleExpectedBinding = suiteRule("expected-binding", wire.ClassBinding)
+var ruleExpectedBinding = suiteRule("expected-binding")
 
 func bindings() []disagreement {
 	const (
@@ -72,9 +72,9 @@ func bindings() []disagreement {
 		pointed("index-with-zeros", "00", index, accepts, accepts),
 		pointed("index-with-space", " 0", index, accepts, accepts),
 		{"nested-3000-deep", "decision_object", "decision-object-v1", strings.Repeat(`{"a":`, 3000) + "1" + strings.Repeat("}", 3000),
-			wire.M{"expected_decision_id": wire.HashOf("")}, wire.RuleDepth, "SPEC §9.2.1: 64 deep is enough, and more ends some readers", rejects, rejects},
+			wire.M{"expected_decision_id": wire.HashOf("")}, wire.RuleDepth, "SPEC §9.2.1: 64 deep is enough, and more ends some readers", rejects, "cannot read it"},
 		{"context-member-null", "decision_object", "closure-predicate-v1", closurePredicate().value.Canonical(),
-			wire.M{"canonical_sha256": nil}, nil, "SPEC §12.5: an expectation that is null is none", accepts, accepts},
+			wire.M{"canonical_sha256": nil}, nil, "SPEC §12.5: an expectation that is null is none", rejects, accepts},
 	}
 }
 
@@ -144,7 +144,7 @@ func counts() []disagreement {
 		rule        *wire.Rule
 		js, python  string
 	}{
-		{"a-truth", "true", attest.RuleCompetence, accepts, accepts}, {"with-fraction", "1.0", nil, accepts, rejects}, {"negative", "-1", attest.RuleCompetence, rejects, accepts},
+		{"a-truth", "true", attest.RuleCompetence, rejects, accepts}, {"with-fraction", "1.0", nil, accepts, rejects}, {"negative", "-1", attest.RuleCompetence, accepts, rejects},
 	} {
 		v := proof.value
 		at := "/merkle_proofs/0/index"
@@ -164,7 +164,7 @@ func counts() []disagreement {
 	return list
 }
 
-// vectors returns the vectors that decide the disagreements.
+// decided returns the vectors that decide the disagreements.
 func decided() []vector {
 	var list []vector
 	for i, d := range disagreements() {

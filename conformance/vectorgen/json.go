@@ -88,7 +88,7 @@ func jsonCanonical() (faults []fault) {
 		{"exponent-without-sign", `[1e21]`, `[1e21]`, "a positive exponent has a sign"},
 		{"exponent-padded", `[1e-7]`, `[1e-07]`, "an exponent has no leading zeros"},
 	} {
-		faults = append(faults, fault{name: "digest-of-" + c.name, rule: suiteRule("expected-digest", wire.ClassDigest), edit: spelled(c.text), context: canonicalIs(c.wrong), why: c.why,
+		faults = append(faults, fault{name: "digest-of-" + c.name, rule: suiteRule("expected-digest"), edit: spelled(c.text), context: canonicalIs(c.wrong), why: c.why,
 			breaks: "signatures and hashes are over other bytes than those of everybody else"})
 	}
 	return faults

@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	ruleChainMembers = suiteRule("chain-members", wire.ClassSchema)
-	ruleMessages     = suiteRule("expected-messages", wire.ClassBinding)
+	ruleChainMembers = suiteRule("chain-members")
+	ruleMessages     = suiteRule("expected-messages")
 )
 
 // messageChain is a chain under the contract's profile alone: which looks at links

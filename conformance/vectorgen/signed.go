@@ -12,17 +12,23 @@ import (
 
 	"filippo.io/edwards25519"
 
+	"github.com/concordia-node/concordia/conformance"
 	"github.com/concordia-node/concordia/wire"
 )
 
 const signedMessage = "the skipper Ada Lindqvist takes the Sjöbris out on 3 October"
 
-// suiteRule is a rule of the format of suites, which no package exports.
-func suiteRule(name string, class wire.Class) *wire.Rule {
-	return &wire.Rule{Section: "12.5", Name: name, Class: class}
+// suiteRule returns a rule of suites by its name.
+func suiteRule(name string) *wire.Rule {
+	for _, r := range conformance.Rules() {
+		if r.Name == name {
+			return r
+		}
+	}
+	panic("vectorgen: suites have no rule " + name)
 }
 
-var ruleSignedText = suiteRule("signed-text", wire.ClassSchema)
+var ruleSignedText = suiteRule("signed-text")
 
 // signedAs makes the input of the profile signature-strict-v1.
 func signedAs(algorithm, message, publicKey, signature string) wire.Value {
