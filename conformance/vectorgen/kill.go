@@ -62,6 +62,7 @@ func main() {
 			os.Exit(1)
 		}
 	}
+	flipped := map[string]bool{} // the vectors that one rule alone decides
 	for _, p := range []struct {
 		name  string
 		rules []*wire.Rule
@@ -75,12 +76,18 @@ func main() {
 			for _, r := range run(os.Args[1]) {
 				if !r.OK() {
 					failed++
+					flipped[r.ID] = true
 					if r.ExpectedReason == rule.Class {
 						fit++
 					}
 				}
 			}
 			fmt.Println("rule", p.name, rule.Name, failed, fit)
+		}
+	}
+	for _, r := range check {
+		if r.Expected == "reject" && !flipped[r.ID] {
+			fmt.Println("stuck", r.ID, 0, 0)
 		}
 	}
 	chain := []*wire.Rule{wire.RulePrevHash, wire.RuleMessageID, wire.RuleSession, session.RuleReceiptChain, attest.RuleSet, cmpc.RuleTransitionChain}
@@ -252,12 +259,17 @@ func judgeKills(lines string, out io.Writer) error {
 		}
 	}
 	var faults []string
-	total, spared := 0, 0
+	total, spared, stuck := 0, 0, 0
 	for line := range strings.Lines(lines) {
 		fields := strings.Fields(line)
 		n := len(fields)
 		failed, of := must(strconv.Atoi(fields[n-2])), must(strconv.Atoi(fields[n-1]))
 		name := strings.Join(fields[1:n-2], " ")
+		if fields[0] == "stuck" {
+			stuck++
+			fmt.Fprintf(out, "stuck    %s is rejected whichever rule is off\n", name)
+			continue
+		}
 		if fields[0] == "lazy" {
 			fmt.Fprintf(out, "lazy     %-20s fails %d of %d, %d %%\n", name, failed, of, 100*failed/of)
 			if 100*failed < leastShare*of {
@@ -281,7 +293,7 @@ func judgeKills(lines string, out io.Writer) error {
 			faults = append(faults, name+" survives")
 		}
 	}
-	fmt.Fprintf(out, "%d rules, %d excused, %d faults\n", total, spared, len(faults))
+	fmt.Fprintf(out, "%d rules, %d excused, %d faults; %d vectors that no single rule decides\n", total, spared, len(faults), stuck)
 	if spared > 0 && 100*spared >= 3*total {
 		faults = append(faults, fmt.Sprintf("%d of %d rules are excused", spared, total))
 	}
