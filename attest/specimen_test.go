@@ -14,6 +14,7 @@ type specimen struct {
 	value  wire.Value
 	sign   func(testing.TB, wire.Value) wire.Value // signs it anew after a change
 	verify func(wire.Value) wire.Report
+	signed func(wire.Value) wire.Value // what anybody signed of it; nil: all
 
 	// tolerated says, for each mutation that does not make the artifact unsound,
 	// why: "drop /approver/role" → "optional".
@@ -22,6 +23,7 @@ type specimen struct {
 
 // specimens are one or more of each kind.
 var specimens = []func(testing.TB) specimen{
+	attestationSpecimen,
 	approvalSpecimen,
 	revocationSpecimen,
 	bundleSpecimen,
@@ -63,11 +65,14 @@ func TestEveryMember(t *testing.T) {
 }
 
 // flipped returns the specimen with one bit of its text flipped, if that is JSON
-// and says something else.
+// and says something else in what is signed.
 func flipped(s specimen, bit int) (wire.Value, bool) {
 	text := []byte(s.value.Canonical())
 	text[bit/8%len(text)] ^= 1 << (bit % 8)
 	v, err := wire.Parse(text, wire.DocumentLimits)
+	if err == nil && s.signed != nil {
+		return v, !s.signed(v).Equal(s.signed(s.value))
+	}
 	return v, err == nil && !v.Equal(s.value)
 }
 
