@@ -40,6 +40,10 @@ type Subject struct {
 	// the issuer of an artifact, who may always revoke it; nil: nobody's, or if Told
 	// everybody's who has a key.
 	Revokers func(wire.AgentID) bool
+
+	// Each spreads the receipts of a bundle or proof, as that of attest.Verifier does;
+	// nil takes them in order.
+	Each func(n int, do func(i int))
 }
 
 var (
@@ -242,7 +246,7 @@ func (s Subject) contextText(name string) (string, bool) {
 // Verifier returns what the artifact is verified by. If the context has
 // revocation_records, those count that verify.
 func (s Subject) Verifier() attest.Verifier {
-	f := attest.Verifier{Keys: s.Keys, Now: s.Now}
+	f := attest.Verifier{Keys: s.Keys, Now: s.Now, Each: s.Each}
 	if v, _ := s.Context.Get("revocation_records"); v.Kind() == wire.Array {
 		records, _ := s.list("revocation_records")
 		f.Revocations, _ = f.ReadRevocations(records, s.trusts)

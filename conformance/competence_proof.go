@@ -17,6 +17,6 @@ func judgeCompetenceProof(s Subject) wire.Report {
 			more = append(more, attest.AggregateVerified())
 		}
 	}
-	_, report := attest.Verifier{Keys: s.Keys, Now: s.Now}.VerifyCompetence(s.Artifact, more...)
+	_, report := s.Verifier().VerifyCompetence(s.Artifact, more...)
 	return report
 }

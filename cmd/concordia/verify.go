@@ -75,7 +75,7 @@ decide the exit code.`,
 				return err
 			}
 			return a.verifyFiles(args, conformance.Subject{
-				Keys: wire.AnyKeys{known, wire.DIDKeys{}}, Now: now, Context: context, Revokers: with.revoker,
+				Keys: wire.AnyKeys{known, wire.DIDKeys{}}, Now: now, Context: context, Revokers: with.revoker, Each: parallel,
 			}, &with)
 		},
 	}
