@@ -103,7 +103,7 @@ func (s *Session) open(m *wire.Message) error {
 	}
 	for i, id := range m.To {
 		at := fmt.Sprintf("/to/%d/agent_id", i)
-		if s.index(id) != noParty {
+		if s.lists(id) {
 			return RuleResponders.At(at)
 		}
 		if !s.allowed(id, Responder) {
@@ -120,7 +120,7 @@ func (s *Session) invite(r wire.Reader) error {
 		return nil
 	}
 	for i, id := range r.Strings("witnesses") {
-		if wire.CheckID(id) != nil || s.Role(wire.AgentID(id)) != "" || i >= MaxParties {
+		if wire.CheckID(id) != nil || s.Role(wire.AgentID(id)) != "" || s.lists(wire.AgentID(id)) || i >= MaxParties {
 			r.FailRule(RuleResponders, "witnesses", nil)
 		}
 		s.witnesses = append(s.witnesses, wire.AgentID(id))

@@ -330,11 +330,18 @@ func (s Session) sender(m *wire.Message) (int, error) {
 		return noParty, RuleRole.Because("/from/agent_id", errWitness)
 	case s.state == Proposed && !s.invited && len(s.parties) == 1:
 		// The first to answer an open that names nobody is the responder.
-		if s.allowed(m.From, Responder) {
+		if s.allowed(m.From, Responder) && !s.lists(m.From) {
 			return 1, nil
 		}
 	}
 	return noParty, RuleParty.At("/from/agent_id")
+}
+
+// lists reports whether an agent is a party, be it under the other spelling of its
+// did:key: one key does not deal with itself.
+func (s Session) lists(agent wire.AgentID) bool {
+	agent = wire.PlainDIDKey(agent)
+	return slices.ContainsFunc(s.parties, func(p party) bool { return wire.PlainDIDKey(p.id) == agent })
 }
 
 func (s Session) allowed(agent wire.AgentID, role protocol.Role) bool {
