@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -177,12 +178,14 @@ func readFile(files fs.FS, name string) ([]byte, error) {
 		return nil, fmt.Errorf("opening a file of the suite: %w", err)
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, wire.MaxDocumentSize+1))
-	if err == nil && len(data) > wire.MaxDocumentSize {
+	var b bytes.Buffer
+	b.Grow(int(min(info.Size(), wire.MaxDocumentSize)) + bytes.MinRead)
+	n, err := b.ReadFrom(io.LimitReader(f, wire.MaxDocumentSize+1))
+	if err == nil && n > wire.MaxDocumentSize {
 		err = wire.RuleSize
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
-	return data, nil
+	return b.Bytes(), nil
 }

@@ -113,7 +113,7 @@ func cut(data []byte) (input []byte, frame wire.Value, err error) {
 	if len(data) > wire.MaxDocumentSize {
 		return nil, frame, wire.RuleSize.At("")
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	d := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if open, err := d.ReadToken(); err != nil || open.Kind() != '{' {
 		return nil, frame, ruleVector.Because("", errObject)
 	}
