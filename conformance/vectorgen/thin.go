@@ -72,6 +72,8 @@ func thin(all []vector) []vector {
 			room = 2
 		case attest.RuleClaims, cmpc.RuleUnwindSession, cmpc.RuleTransitionRecord:
 			room = 12 // most of their vectors break another rule as well
+		case session.RuleTransition:
+			room = 40 // each state forbids moves of its own
 		}
 		for _, i := range spread(list, room) {
 			kept[i] = true
