@@ -238,3 +238,61 @@ func TestES256Key(t *testing.T) {
 		t.Error("the mirrored key verifies")
 	}
 }
+
+// What a P-256 key signs has the one spelling that is read, the same each time; about
+// half of the signatures come with the higher s first.
+func TestES256Signs(t *testing.T) {
+	for i := range 16 {
+		private, raw := p256Key(t, fmt.Sprint("issuer ", i))
+		scalar, err := private.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := wire.NewP256Key(scalar)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(key.Seed(), scalar) || !bytes.Equal(key.Public().Bytes(), raw) || key.Public().Algorithm() != wire.ES256 {
+			t.Fatalf("key %d: another secret or public key than it was made from", i)
+		}
+		message := fmt.Appendf(nil, "mandate %d", i)
+		r, s := signP256(t, private, string(message))
+		text, err := key.SignText(message)
+		if want := base64.URLEncoding.EncodeToString(derPair(derInt(r, 0), derInt(s, 0))); err != nil || text != want {
+			t.Errorf("key %d: signature %q, %v, want %q", i, text, err, want)
+		}
+		if err := key.Public().VerifyText(message, text); err != nil {
+			t.Errorf("key %d: its own signature: %v", i, err)
+		}
+		if _, err := key.Sign(message); err == nil {
+			t.Error("it signs messages, which are signed with EdDSA alone")
+		}
+	}
+}
+
+func TestP256KeySecret(t *testing.T) {
+	order := p256Order.Bytes()
+	for _, test := range []struct {
+		what   string
+		scalar []byte
+	}{
+		{"zero", make([]byte, 32)}, {"the order", order}, {"31 bytes", make([]byte, 31)},
+		{"33 bytes", append([]byte{0}, order...)}, {"more than the order", bytes.Repeat([]byte{0xff}, 32)},
+	} {
+		if _, err := wire.NewP256Key(test.scalar); err == nil {
+			t.Errorf("%s is accepted as a scalar", test.what)
+		}
+	}
+	// GenerateP256Key draws again where it has drawn no scalar.
+	seed := sha256.Sum256([]byte("drawn"))
+	key, err := wire.GenerateP256Key(bytes.NewReader(append(bytes.Repeat([]byte{0xff}, 32), seed[:]...)))
+	if err != nil || !bytes.Equal(key.Seed(), seed[:]) {
+		t.Errorf("GenerateP256Key: %v, %v", key, err)
+	}
+	if _, err := wire.GenerateP256Key(bytes.NewReader(nil)); err == nil {
+		t.Error("a key was drawn from nothing")
+	}
+	if text := fmt.Sprintf("%v %+v %#v %s", key, struct{ K wire.PrivateKey }{key}, key, []wire.PrivateKey{key}); bytes.Contains([]byte(text), []byte(key.Seed()[:4])) || len(text) > 100 {
+		t.Errorf("it prints as %s", text)
+	}
+}

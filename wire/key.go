@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"crypto"
 	"crypto/ed25519"
 	"encoding/base64"
 	"errors"
@@ -16,8 +17,8 @@ import (
 // An Algorithm names a signature algorithm as artifacts spell it (SPEC §9.2).
 type Algorithm string
 
-// The algorithms. Messages are signed with EdDSA; ES256 is read where an artifact
-// allows it.
+// The algorithms. Messages are signed with EdDSA; ES256 is for artifacts that allow
+// it.
 const (
 	EdDSA Algorithm = "EdDSA" // Ed25519 (RFC 8032)
 	ES256 Algorithm = "ES256" // ECDSA on P-256 with SHA-256, DER, low S (SEC 1, Section C.8)
@@ -177,20 +178,28 @@ func smallOrderPoints() map[[32]byte]bool {
 	return points
 }
 
-// A Signer makes signatures with one key: a PrivateKey, or one kept elsewhere.
+// A Signer signs messages with one key: a PrivateKey, or one kept elsewhere.
 type Signer interface {
 	Public() PublicKey
 	Sign(message []byte) (Signature, error)
 }
 
-// A PrivateKey is an Ed25519 private key. It prints as a placeholder, never as
-// itself, also as a field of something else. The zero PrivateKey is no key.
-type PrivateKey struct{ key func() ed25519.PrivateKey } // a function, for fmt looks into all else
+// A TextSigner signs artifacts, whose keys may be of either algorithm. SignText
+// returns what PublicKey.VerifyText accepts.
+type TextSigner interface {
+	Public() PublicKey
+	SignText(message []byte) (string, error)
+}
+
+// A PrivateKey is an Ed25519 or P-256 private key. It prints as a placeholder, never
+// as itself, also as a field of something else. The zero PrivateKey is no key.
+type PrivateKey struct{ key func() crypto.Signer } // a function, for fmt looks into all else
 
 // SeedSize is the size of the secret from which a private key is derived.
 const SeedSize = ed25519.SeedSize
 
-// GenerateKey draws a key from random, which is crypto/rand.Reader but in tests.
+// GenerateKey draws an Ed25519 key from random, which is crypto/rand.Reader but in
+// tests.
 func GenerateKey(random io.Reader) (PrivateKey, error) {
 	var seed [SeedSize]byte
 	if _, err := io.ReadFull(random, seed[:]); err != nil {
@@ -199,29 +208,55 @@ func GenerateKey(random io.Reader) (PrivateKey, error) {
 	return NewPrivateKey(seed[:])
 }
 
-// NewPrivateKey derives a key from its 32-byte seed (RFC 8032, Section 5.1.5).
+// NewPrivateKey derives an Ed25519 key from its 32-byte seed (RFC 8032, Section
+// 5.1.5).
 func NewPrivateKey(seed []byte) (PrivateKey, error) {
 	if len(seed) != SeedSize {
 		return PrivateKey{}, fmt.Errorf("reading a key: want %d bytes, got %d", SeedSize, len(seed))
 	}
 	key := ed25519.NewKeyFromSeed(seed)
-	return PrivateKey{func() ed25519.PrivateKey { return key }}, nil
+	return PrivateKey{func() crypto.Signer { return key }}, nil
 }
 
 // IsZero reports whether k holds no key.
 func (k PrivateKey) IsZero() bool { return k.key == nil }
 
-// Seed returns the secret of k.
-func (k PrivateKey) Seed() []byte { return k.key().Seed() }
+// Seed returns the secret of k, from which NewPrivateKey or NewP256Key makes it again.
+func (k PrivateKey) Seed() []byte {
+	if key, ok := k.key().(ed25519.PrivateKey); ok {
+		return key.Seed()
+	}
+	return k.scalar()
+}
 
 // Public returns the public key.
 func (k PrivateKey) Public() PublicKey {
-	return ed25519Key(k.key().Public().(ed25519.PublicKey))
+	if key, ok := k.key().(ed25519.PrivateKey); ok {
+		return ed25519Key(key.Public().(ed25519.PublicKey))
+	}
+	return k.point()
 }
 
-// Sign signs message.
+var errNoMessageKey = errors.New("a P-256 key signs artifacts, not messages")
+
+// Sign signs message. It fails for a P-256 key, since messages are signed with
+// EdDSA alone (SPEC §9.2).
 func (k PrivateKey) Sign(message []byte) (Signature, error) {
-	return Signature(ed25519.Sign(k.key(), message)), nil
+	key, ok := k.key().(ed25519.PrivateKey)
+	if !ok {
+		return Signature{}, errNoMessageKey
+	}
+	return Signature(ed25519.Sign(key, message)), nil
+}
+
+// SignText signs message with the algorithm of the key, always the same way: there
+// is no chance in it (RFC 8032; RFC 6979).
+func (k PrivateKey) SignText(message []byte) (string, error) {
+	if _, ok := k.key().(ed25519.PrivateKey); !ok {
+		return k.signP256(message)
+	}
+	sig, err := k.Sign(message)
+	return sig.String(), err
 }
 
 const redacted = "[private key]"

@@ -41,19 +41,23 @@ func (a *app) printIdentity(id identity) error {
 }
 
 func (a *app) idNewCommand() *cobra.Command {
-	var agent, passphraseFile string
+	var agent, passphraseFile, algorithm string
 	cmd := &cobra.Command{
 		Use:   "new FILE",
 		Short: "Make a key and keep it in FILE",
-		Long: `new draws an Ed25519 key and writes it to FILE, which only its owner can read.
+		Long: `new draws a key and writes it to FILE, which only its owner can read.
 It never overwrites a file. The agent's id is the did:key of the key, so that
 others need nothing but the id to verify its signatures, unless --agent names
 another.
 
+Negotiation takes an Ed25519 key. With --algorithm ES256 the key is a P-256 key,
+which signs mandates, predicates and envelopes alone and needs --agent.
+
 With --passphrase-file the key is sealed (argon2id, XChaCha20-Poly1305) with the
 first line of that file.`,
 		Example: `  concordia id new seller.key
-  concordia id new seller.key --passphrase-file passphrase.txt`,
+  concordia id new seller.key --passphrase-file passphrase.txt
+  concordia id new issuer.key --algorithm ES256 --agent did:web:issuer.example`,
 		Args: cli.Takes,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if cmdAgent := wire.AgentID(agent); agent != "" {
@@ -61,7 +65,17 @@ first line of that file.`,
 					return cli.Usagef("--agent: %v", err)
 				}
 			}
-			key, err := wire.GenerateKey(a.rand)
+			generate := wire.GenerateKey
+			switch wire.Algorithm(algorithm) {
+			case wire.EdDSA:
+			case wire.ES256:
+				if generate = wire.GenerateP256Key; agent == "" {
+					return cli.Usagef("an ES256 key has no id of its own: give one with --agent, such as a did:web")
+				}
+			default:
+				return cli.Usagef("--algorithm: want EdDSA or ES256")
+			}
+			key, err := generate(a.rand)
 			if err != nil {
 				return err
 			}
@@ -82,6 +96,7 @@ first line of that file.`,
 		},
 	}
 	cmd.Flags().StringVar(&agent, "agent", "", "agent id instead of the key's did:key")
+	cmd.Flags().StringVar(&algorithm, "algorithm", string(wire.EdDSA), "EdDSA or ES256")
 	cmd.Flags().StringVar(&passphraseFile, "passphrase-file", "", "seal the key with the first line of this file")
 	return cmd
 }

@@ -1,12 +1,13 @@
-// Package keyfile keeps the Ed25519 key of one agent on disk: a small JSON file
-// with mode 0600, in the clear or sealed with a passphrase.
+// Package keyfile keeps the key of one agent on disk, Ed25519 or P-256: a small JSON
+// file with mode 0600, in the clear or sealed with a passphrase.
 //
 //	{"concordia_key":"1","agent_id":…,"public_key":…,"seed":…}
 //	{"concordia_key":"1","agent_id":…,"public_key":…,"sealed":{
 //	    "kdf":"argon2id","time":…,"memory_kib":…,"threads":…,"salt":…,
 //	    "cipher":"xchacha20poly1305","nonce":…,"ciphertext":…}}
 //
-// Bytes are padded base64url. A sealed seed is encrypted with XChaCha20-Poly1305
+// Bytes are padded base64url. The seed of a P-256 key, which the longer public key
+// tells, is its scalar. A sealed seed is encrypted with XChaCha20-Poly1305
 // under a key that Argon2id (RFC 9106) derives from the passphrase. Its associated
 // data is the canonical text (RFC 8785) of the file without the ciphertext, so the
 // seed opens only beside the agent id, the public key and the parameters it was
@@ -29,7 +30,6 @@
 package keyfile
 
 import (
-	"cmp"
 	"crypto/cipher"
 	"encoding/base64"
 	"errors"
@@ -83,13 +83,13 @@ var (
 	errEmptyPassphrase = errors.New("an empty passphrase protects nothing")
 	errNotRegular      = errors.New("not a regular file")
 	errExtraMember     = errors.New("a member that a key file does not have")
-	errPublicKey       = errors.New("not an Ed25519 public key in padded base64url")
+	errPublicKey       = errors.New("not a public key in padded base64url")
 	errMismatch        = errors.New("/public_key: not the public key of the seed")
 )
 
 // An Identity is an agent and its key. It prints as the agent's id.
 type Identity struct {
-	Agent wire.AgentID // if empty, [Create] writes the did:key of the key
+	Agent wire.AgentID // if empty, [Create] writes the did:key of an Ed25519 key
 	Key   wire.PrivateKey
 }
 
@@ -150,7 +150,11 @@ func load(path string, passphrase func() ([]byte, error)) (Identity, error) {
 		}
 	}
 	defer clear(f.seed)
-	key, err := wire.NewPrivateKey(f.seed)
+	newKey := wire.NewPrivateKey
+	if f.public.Algorithm() == wire.ES256 {
+		newKey = wire.NewP256Key
+	}
+	key, err := newKey(f.seed)
 	if err != nil {
 		return Identity{}, err
 	}
@@ -296,7 +300,10 @@ func closed(r wire.Reader, n int) {
 }
 
 func encode(id Identity, passphrase []byte, random io.Reader, k kdf) ([]byte, error) {
-	agent := cmp.Or(id.Agent, wire.DIDKey(id.Key.Public()))
+	agent := id.Agent
+	if agent == "" && id.Key.Public().Algorithm() == wire.EdDSA {
+		agent = wire.DIDKey(id.Key.Public())
+	}
 	if err := wire.CheckID(agent); err != nil {
 		return nil, err
 	}

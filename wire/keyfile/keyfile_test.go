@@ -167,6 +167,27 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// A P-256 key is kept the same way. It has no id of its own.
+func TestP256(t *testing.T) {
+	key, err := wire.NewP256Key(bytes.Repeat([]byte{7}, wire.SeedSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, passphrase := range [][]byte{nil, testPass} {
+		path := filepath.Join(t.TempDir(), "k.json")
+		if err := create(path, Identity{"", key}, passphrase, rand.Reader, weak); err == nil {
+			t.Fatal("a P-256 key needs an agent id")
+		}
+		if err := create(path, Identity{"did:web:issuer.example", key}, passphrase, rand.Reader, weak); err != nil {
+			t.Fatal(err)
+		}
+		id, err := Load(path, ask(testPass))
+		if err != nil || id.Agent != "did:web:issuer.example" || id.Key.Public() != key.Public() || !bytes.Equal(id.Key.Seed(), key.Seed()) {
+			t.Errorf("Load = %v, %v", id, err)
+		}
+	}
+}
+
 // TestForm pins the form. The sealed file, and one with the default parameters, were
 // also opened with the reference libargon2 and libsodium.
 func TestForm(t *testing.T) {
