@@ -3,6 +3,7 @@ package attest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/concordia-node/concordia/wire"
@@ -157,4 +158,32 @@ func (s *ApprovalSubject) checkSession() error {
 		return RuleApprovalSession.At(at)
 	}
 	return nil
+}
+
+// DefaultApprovalLife is how long an approval stands if its draft does not say.
+const DefaultApprovalLife = 24 * time.Hour
+
+// Approval issues an approval receipt. The draft says in its scope the decision, the
+// offer_hash (the Hash of the exact offer or call), the amount and the threshold that
+// it crossed, and refers to the session, or names it alone in a member session_id,
+// which does not stay. (SPEC §9.6.4b)
+func (i Issuer) Approval(v wire.Value) (wire.Value, error) {
+	d := i.draft("an approval", v)
+	d.only(wire.EdDSA)
+	d.fill("ApprovalReceipt", "artifact_type")
+	d.fillID("urn:concordia:approval_receipt:", "id")
+	d.fillTimes("issued_at", DefaultApprovalLife, "expires_at")
+	d.signer("approver", "identity")
+	if id := d.text("session_id"); id != "" {
+		if !strings.HasPrefix(id, "urn:") {
+			id = sessionURN + id
+		}
+		d.v = d.v.Without("session_id")
+		d.fill([]Link{{ID: id, Type: "negotiation_session", Relationship: "approves"}}, "references")
+	}
+	d.signBlock("Ed25519", nil)
+	return d.done(func(f Verifier, v wire.Value) wire.Report {
+		_, report := f.VerifyApproval(v, wire.Value{}, "")
+		return report
+	})
 }

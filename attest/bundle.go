@@ -1,6 +1,7 @@
 package attest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/concordia-node/concordia/wire"
@@ -106,4 +107,38 @@ func (s *BundleSubject) checkSummary() error {
 		return err
 	}
 	return checkSummary(s.Bundle.Summary, s.Bundle.Agent, receipts, "/summary")
+}
+
+// Bundle issues a bundle of receipts, with what they add up to. Receipts of others
+// verify with the issuer's Keys; one that does not verify is not shown. (SPEC §9.6.6a)
+func (i Issuer) Bundle(receipts []wire.Value) (wire.Value, error) {
+	d := i.draft("a receipt bundle", emptyObject)
+	d.only(wire.EdDSA)
+	d.fill(HistoryVersion, "concordia_receipt_bundle")
+	d.fillID("bundle_", "bundle_id")
+	d.signer("agent_id")
+	d.fillTimes("created_at", 0, "")
+	d.set(append([]wire.Value{}, receipts...), "attestations")
+	d.set(d.summarize(receipts), "summary")
+	d.sign(withoutAll(d.v, "agent_signature", "concordia_receipt_bundle"), "agent_signature")
+	return d.done(func(f Verifier, v wire.Value) wire.Report {
+		_, report := f.VerifyBundle(v)
+		return report
+	})
+}
+
+// summarize adds receipts up for the issuer.
+func (d *draft) summarize(receipts []wire.Value) wire.Value {
+	list := make([]*Attestation, 0, len(receipts))
+	for n, v := range receipts {
+		a, err := ReadAttestation(v)
+		if err != nil {
+			if d.err == nil {
+				d.err = fmt.Errorf("receipt %d: %w", n, err)
+			}
+			return emptyObject
+		}
+		list = append(list, a)
+	}
+	return Summarize(d.Agent, list).Value()
 }

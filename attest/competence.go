@@ -344,3 +344,62 @@ func (s *CompetenceSubject) checkAggregate() error {
 	}
 	return nil
 }
+
+// Competence issues a competence proof over receipts, which reveals those of the given
+// ids. Revealing all of them proves the claims; revealing less leaves them the
+// issuer's word. (SPEC §9.6.6a)
+func (i Issuer) Competence(receipts []wire.Value, reveal ...string) (wire.Value, error) {
+	d := i.draft("a competence proof", emptyObject)
+	d.only(wire.EdDSA)
+	d.fill(HistoryVersion, "concordia_competence_proof")
+	d.fillID("proof_", "proof_id")
+	d.signer("agent_id")
+	d.fillTimes("created_at", 0, "")
+	d.set(d.summarize(receipts), "claims")
+	d.verifyAll(receipts)
+
+	ids := make([]string, len(receipts))
+	at := make(map[string]int, len(receipts))
+	for n, v := range receipts {
+		id, _ := v.Get("attestation_id")
+		ids[n], at[id.Text()] = id.Text(), n
+	}
+	tree := merkle.New(ids)
+	d.set(tree.Root(), "attestation_merkle_root")
+	d.set(len(ids), "attestation_count")
+	revealed, proofs := []wire.Value{}, []wire.M{}
+	for _, id := range reveal {
+		proof, ok := tree.Prove(id)
+		if !ok {
+			d.err = cmp.Or(d.err, fmt.Errorf("revealing %q: %w", clipPointer(id), errNotAmong))
+			break
+		}
+		revealed = append(revealed, receipts[at[id]])
+		proofs = append(proofs, wire.M{"attestation_id": id, "index": proof.Index, "proof": append([]string{}, proof.Siblings...)})
+	}
+	d.set(revealed, "revealed_attestations")
+	d.set(proofs, "merkle_proofs")
+	d.sign(withoutAll(d.v, "agent_signature", "concordia_competence_proof"), "agent_signature")
+	return d.done(func(f Verifier, v wire.Value) wire.Report {
+		_, report := f.VerifyCompetence(v)
+		return report
+	})
+}
+
+// verifyAll verifies receipts that the proof commits to without showing them.
+func (d *draft) verifyAll(receipts []wire.Value) {
+	if d.err != nil {
+		return
+	}
+	f := d.Verifier()
+	all := shownReceipts{f.readHistory(arrayOf(receipts), "", d.Agent)}
+	if report := wire.Run(all, historyChecks[shownReceipts]()...); report.Outcome() == wire.Failed {
+		d.err = report.Err()
+	}
+}
+
+type shownReceipts struct{ shown *history }
+
+func (s shownReceipts) history() *history { return s.shown }
+
+var errNotAmong = errors.New("not among the receipts")

@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/concordia-node/concordia/wire"
 )
@@ -277,4 +279,70 @@ func (s *CosignSubject) checkPublisherSignature() error {
 		keys = append(keys, s.Keys)
 	}
 	return s.verifyEntry(i, s.Publisher, keys)
+}
+
+// Cosigned returns the receipt that a publisher, the first party of an attestation
+// that has been verified, presents of it, signed by nobody yet (SPEC §9.6.9). The
+// other party is the counterparty, known by the did:key of its key.
+func Cosigned(a *Attestation, publisher wire.AgentID, counterparty wire.PublicKey) (wire.Value, error) {
+	own, ok := a.listed[publisher]
+	if !ok || len(a.Parties) != 2 {
+		return wire.Value{}, fmt.Errorf("making a cosigned receipt: %w", errTwoParties)
+	}
+	did := wire.ReferenceDIDKey(counterparty)
+	entry := func(agent wire.AgentID, role Role, behavior wire.M) wire.M {
+		return wire.M{"agent_id": agent, "role": role, "behavior": behavior}
+	}
+	status := "pending"
+	if a.Fulfillment != nil {
+		status = a.Fulfillment.Status
+	}
+	mine := a.Parties[own]
+	return wire.Encode(wire.M{
+		"concordia": "0.5", "session_id": a.Session, "counterparty_did": did,
+		"outcome": wire.M{
+			"status": a.Outcome.Status, "rounds": a.Outcome.Rounds,
+			"duration_seconds": int64(a.Outcome.Duration / time.Second), "terms_count": a.Outcome.TermsCount,
+		},
+		"parties": []wire.M{
+			entry(publisher, mine.Role, wire.M{"concessions": mine.Behavior.Concessions}),
+			entry(did, a.Parties[1-own].Role, wire.M{}),
+		},
+		"fulfillment": wire.M{"status": status}, "graceful_degradation": false,
+	})
+}
+
+var errTwoParties = errors.New("want an attestation of the publisher and one other party")
+
+// Cosign signs, as its counterparty, a receipt that this publisher presents, and puts
+// the signature, unpadded, into its one entry (SPEC §9.6.9).
+func (i Issuer) Cosign(v wire.Value, publisher wire.AgentID) (wire.Value, error) {
+	i.Agent = wire.ReferenceDIDKey(i.Key.Public())
+	d := i.draft("a cosigned receipt", v)
+	d.only(wire.EdDSA)
+	d.signer("counterparty_did")
+	c, err := ReadCosignedParties(v, i.Agent)
+	if d.err == nil {
+		d.err = err
+	}
+	if d.err != nil {
+		return d.done(nil)
+	}
+	entry, n := c.entry(i.Agent)
+	if n != 1 {
+		d.err = RuleCosignEntry.Because("/parties", fmt.Errorf("there are %d", n))
+		return d.done(nil)
+	}
+	text, err := i.Key.SignText([]byte(v.StripSignatures().Canonical()))
+	if err != nil {
+		d.err = err
+		return d.done(nil)
+	}
+	parties, _ := v.Get("parties")
+	party, _ := v.At("parties", fmt.Sprint(entry))
+	d.v = v.With("parties", parties.WithElem(entry, party.With("signature", wire.Text(strings.TrimRight(text, "=")))))
+	return d.done(func(f Verifier, v wire.Value) wire.Report {
+		_, report := f.VerifyCosigned(v, publisher)
+		return report
+	})
 }

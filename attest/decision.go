@@ -130,3 +130,54 @@ func (s *DecisionSubject) checkSignature() error {
 		Preimage: s.Decision.preimage(), Text: text, At: "/signature/value",
 	})
 }
+
+// Decision issues a cascade decision. The draft says what was asked and read;
+// see Denials. (SPEC §9.6.4d)
+func (i Issuer) Decision(v wire.Value) (wire.Value, error) {
+	d := i.draft("a cascade decision", v)
+	d.only(wire.EdDSA)
+	d.fill("deny", "decision")
+	d.signer("verifier")
+	preimage := withoutAll(d.v, "decision_id", "signature")
+	d.set(preimage.Hash().Hex(), "decision_id")
+	d.set(wire.M{"alg": wire.EdDSA}, "signature")
+	d.sign(preimage, "signature", "value")
+	return d.done(func(f Verifier, v wire.Value) wire.Report {
+		_, report := f.VerifyDecision(v, "")
+		return report
+	})
+}
+
+// Denials returns a draft of a decision for each artifact that a verified revocation
+// reaches, in order. Each reads the artifacts by which it was reached, from the
+// revoked one on, with the hash of the record as their source and their distance as
+// its coordinate. Whoever issues them adds request_digest, boundary_id and
+// policy_version. (SPEC §9.6.4d)
+func Denials(record wire.Value, reached []Reached) []wire.Value {
+	id, _ := record.Get("revocation_id")
+	steps := make(map[string]Reached, len(reached))
+	for _, r := range reached {
+		steps[r.ID] = r
+	}
+	drafts := make([]wire.Value, len(reached))
+	for n, r := range reached {
+		reads := make([]wire.M, r.Depth+1)
+		for step := r; ; step = steps[step.Via] {
+			reads[step.Depth] = wire.M{
+				"element_digest": wire.HashOf(step.ID), "status": "revoked",
+				"source_digest": record.Hash(), "coordinate": step.Depth,
+			}
+			if step.Depth == 0 {
+				break
+			}
+		}
+		v, err := wire.Encode(wire.M{
+			"capability_digest": wire.HashOf(r.ID), "ancestor_reads": reads, "revocation_record_ref": id.Text(),
+		})
+		if err != nil {
+			panic("attest: what was JSON is not: " + err.Error())
+		}
+		drafts[n] = v
+	}
+	return drafts
+}

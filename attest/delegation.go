@@ -227,3 +227,52 @@ func (s *MandateSubject) checkDelegatedAction() error {
 	}
 	return nil
 }
+
+// Link makes a link by which the issuer, as the delegator, passes on to the delegate
+// what it was given, or less: restriction is a JSON Schema or {"max_spend": n}, and
+// absent if the link restricts nothing. The link is of no mandate until the mandate's
+// issuer takes it into one: see Delegate. (SPEC §9.9.1)
+func (i Issuer) Link(delegate wire.AgentID, restriction wire.Value) (wire.Value, error) {
+	link := wire.M{
+		"delegator": i.Agent, "delegate": delegate, "delegated_at": wire.FormatTime(i.Now), "algorithm": i.Key.Public().Algorithm(),
+	}
+	if restriction.Kind() != wire.Absent {
+		link["scope_restriction"] = restriction
+	}
+	v, err := wire.Encode(link)
+	if err != nil {
+		return v, fmt.Errorf("issuing a delegation: %w", err)
+	}
+	d := i.draft("a delegation", v)
+	d.signBare()
+	return d.done(func(f Verifier, v wire.Value) wire.Report {
+		// A mandate of nothing but the link says whether it is a sound one.
+		chain := arrayOf([]wire.Value{v})
+		s := &MandateSubject{Verifier: f, Mandate: &Mandate{}}
+		r := wire.Read(emptyObject.With("delegation_chain", chain), "", RuleMandate)
+		s.Mandate.Chain = readDelegations(r)
+		if err := r.Err(); err != nil {
+			return wire.Report{wire.Find("shape", false, err)}
+		}
+		return wire.Report{
+			wire.Find("restriction", false, s.checkRestrictions()), wire.Find("signature", false, s.checkLinks()),
+		}
+	})
+}
+
+// Delegate takes links into a mandate of the issuer and signs it anew: the signature
+// covers the chain, and a link alone is worth nothing. The last delegate becomes the
+// subject. The links of others are verified with the issuer's Keys. (SPEC §9.9.1)
+func (i Issuer) Delegate(mandate wire.Value, links ...wire.Value) (wire.Value, error) {
+	chain, _ := mandate.Get("delegation_chain")
+	var all []wire.Value
+	for _, l := range chain.Elems() {
+		all = append(all, l)
+	}
+	all = append(all, links...)
+	if len(all) == 0 {
+		return mandate, fmt.Errorf("issuing a mandate: %w", RuleDelegated.At("/delegation_chain"))
+	}
+	subject, _ := all[len(all)-1].Get("delegate")
+	return i.Mandate(mandate.With("delegation_chain", arrayOf(all)).With("subject", subject))
+}

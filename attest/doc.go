@@ -13,6 +13,8 @@
 //	envelope.go      evidence for other trust systems
 //	bundle.go        an agent's receipts and their sum; competence.go: or proof of them
 //	profile.go       what an agent says of itself
+//	record.go        any JSON that somebody answers for
+//	issue.go         how all of them are made
 //
 // # Verifying
 //
@@ -31,8 +33,14 @@
 //
 // # Issuing
 //
-// A party derives a [Draft] from its transcript (package session does), and each
-// party signs the same bytes:
+// An [Issuer] is an agent with its key. Each kind has a method that completes a
+// draft, signs it and verifies what it made:
+//
+//	i := attest.Issuer{Agent: id, Key: key, Now: now, Random: rand.Reader}
+//	mandate, err := i.Mandate(draft)
+//
+// An attestation is signed by more than one: a party derives a [Draft] from its
+// transcript (package session does), and each party signs the same bytes:
 //
 //	receipt, err := draft.Value()
 //	receipt, err = attest.Countersign(receipt, seller, sellerKey)

@@ -273,3 +273,91 @@ func (s *EnvelopeSubject) checkURNs() error {
 	}
 	return nil
 }
+
+// DefaultEnvelopeLife is how long an envelope stands if its draft does not say.
+const DefaultEnvelopeLife = 7 * 24 * time.Hour
+
+// Envelope issues an envelope about the session of a receipt, which has to verify with
+// the issuer's Keys and to bind its outcome. The draft, which may be empty, may say
+// the subject (else the first party), the visibility (else public), provider.kid and
+// further references. (SPEC §9.6.10)
+func (i Issuer) Envelope(receipt, v wire.Value) (wire.Value, error) {
+	d := i.draft("an envelope", v)
+	a, report := i.Verifier().VerifyAttestation(receipt, OutcomeBound())
+	if err := report.Err(); err != nil && d.err == nil {
+		d.err = fmt.Errorf("the receipt: %w", err)
+	}
+	if d.err != nil {
+		return d.done(nil)
+	}
+	d.fill("1.0.0", "envelope_version")
+	d.fillUUID("urn:uuid:", "envelope_id")
+	d.fillTimes("issued_at", DefaultEnvelopeLife, "expires_at")
+	d.signer("provider", "did")
+	d.fill("transactional", "provider", "category")
+	d.fill("Concordia", "provider", "name")
+	d.fill(string(d.Agent)+"#key-1", "provider", "kid")
+	d.fill(a.Parties[0].Agent, "subject", "did")
+	d.fill("transactional", "category")
+	d.fill("public", "visibility")
+	d.fill(wire.M{
+		"strategy": "event_driven", "events": []string{"session_completed", "dispute_raised", "commitment_verified"},
+		"max_age_seconds": int64(DefaultEnvelopeLife / time.Second),
+	}, "refresh_hint")
+	d.fill(wire.M{"mode": "sequence", "sequence_key": a.Session, "baseline": nil, "aliasing_risk": nil}, "validity_temporal")
+	urn := sessionURN + string(a.Session)
+	references := []any{wire.M{
+		"kind": "source_session", "urn": urn, "verified_at": wire.FormatTime(d.Now), "verifier_did": d.Agent, "hash": a.ChainHead,
+	}}
+	given, _ := d.v.Get("references")
+	for _, r := range given.Elems() {
+		if of, _ := r.Get("urn"); of.Text() != urn {
+			references = append(references, r)
+		}
+	}
+	d.set(references, "references")
+	d.set(payload(a, wire.AgentID(d.text("subject", "did")), i.Verifier()), "payload")
+	d.signBlock(d.Key.Public().Algorithm(), wire.M{"kid": d.text("provider", "kid")})
+	return d.done(func(f Verifier, v wire.Value) wire.Report {
+		_, report := f.VerifyEnvelope(v)
+		return report
+	})
+}
+
+// payload tells of a session what its attestation does, about the subject and not, as
+// the reference, about whoever is listed first.
+func payload(a *Attestation, subject wire.AgentID, f Verifier) wire.M {
+	var own Behavior
+	if i, ok := a.listed[subject]; ok {
+		own = a.Parties[i].Behavior
+	}
+	var counterparty any
+	for _, p := range a.Parties {
+		if len(a.Parties) == 2 && p.Agent != subject {
+			counterparty = p.Agent
+		}
+	}
+	var honored, since any
+	s := &AttestationSubject{Verifier: f, Attestation: a}
+	if s.checkFulfillmentBound() == nil {
+		honored, since = strings.HasPrefix(a.Fulfillment.Status, "fulfilled"), wire.FormatTime(f.Now)
+	}
+	return wire.M{
+		"session_id": a.Session, "session_protocol": "concordia", "session_protocol_version": wire.ProtocolVersion,
+		"outcome": envelopeOutcomes[a.Outcome.Status], "counterparty_did": counterparty,
+		"completion_timestamp": wire.FormatTime(a.Time), "rounds_to_completion": a.Outcome.Rounds,
+		"quality_signals": wire.M{
+			"concession_magnitude": own.ConcessionMagnitude, "reasoning_quality": own.ReasoningProvided,
+			"response_latency_p50_ms": own.ResponseTime.Milliseconds(),
+		},
+		"commitment": wire.M{
+			"committed": a.Outcome.Status == StatusAgreed, "commitment_hash": a.TranscriptHash,
+			"honored": honored, "honored_verified_at": since,
+		},
+		"privacy_guarantees": wire.M{"deal_terms_disclosed": false, "counterparty_identity_disclosed": counterparty != nil, "zk_proof_available": false},
+	}
+}
+
+var envelopeOutcomes = map[Status]EnvelopeOutcome{
+	StatusAgreed: OutcomeAccepted, StatusRejected: OutcomeRejected, StatusExpired: OutcomeExpired, StatusWithdrawn: OutcomeWithdrawn,
+}

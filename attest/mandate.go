@@ -336,3 +336,16 @@ func (s *MandateSubject) checkEndpoint() error {
 	}
 	return &wire.Unchecked{Why: "a verifier asks no network: ask the endpoint before and bring what it says", Moot: true}
 }
+
+// Mandate issues a mandate. The draft says the subject, the validity and the
+// constraints. It may have a delegation chain: see Delegate. (SPEC §9.9)
+func (i Issuer) Mandate(v wire.Value) (wire.Value, error) {
+	return i.Make(Form{
+		Kind: "a mandate", ID: "mandate_id", Prefix: "urn:concordia:mandate:", Signer: "issuer", Issued: "issued_at", Curve: true,
+		Usual: wire.M{"status": LifecycleActive},
+		Verifies: func(f Verifier, v wire.Value) wire.Report {
+			_, report := f.VerifyMandate(v, Use{})
+			return report
+		},
+	}, v)
+}

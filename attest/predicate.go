@@ -305,3 +305,55 @@ func (s *PredicateSubject) checkType() error {
 	}
 	return nil
 }
+
+// PredicateType returns the URN of a type that is registered under a short name, such
+// as "authority_gate", and every other text as it is (SPEC §9.10).
+func PredicateType(name string) string {
+	urn := "urn:concordia:predicate-type:" + name + ":v1"
+	if _, ok := conditionOf(urn); ok {
+		return urn
+	}
+	return name
+}
+
+// Predicate issues a predicate. The draft says the type, the subject, the condition
+// and expires_at; the authority is the issuer itself unless it says another. The
+// issuer's key stands inside for the readers who need it there: it proves nothing.
+// (SPEC §9.10)
+func (i Issuer) Predicate(v wire.Value) (wire.Value, error) {
+	d := i.draft("a predicate", v)
+	if d.err == nil && d.has("type") {
+		d.set(PredicateType(d.text("type")), "type")
+	}
+	if i.Key.Public().Algorithm() == wire.EdDSA { // readers that take the key from there know no other
+		d.fill(i.Key.Public(), "metadata", "issuer_public_key_b64")
+	}
+	if d.err != nil {
+		return d.done(nil)
+	}
+	return i.Make(Form{
+		Kind: d.kind, ID: "predicate_id", Prefix: "urn:concordia:predicate:", Signer: "issuer", Issued: "issued_at", Curve: true,
+		Usual: wire.M{"authority": i.Agent, "references": []Link{}, "status": LifecycleActive},
+		Verifies: func(f Verifier, v wire.Value) wire.Report {
+			_, report := f.VerifyPredicate(v, Spelled())
+			return report
+		},
+	}, d.v)
+}
+
+// CTEF maps a predicate that has been verified to a claim of that format, which is
+// signed by nobody (SPEC §9.10).
+func (p *Predicate) CTEF(verified time.Time) wire.Value {
+	m := wire.M{
+		"claim_type": "authority", "claim_subtype": "predicate_evaluation", "artifact_ref": p.ID, "issuer": p.Issuer,
+		"subject": p.Subject, "authority": p.Authority, "verified_at": wire.FormatTime(verified), "result": nil,
+	}
+	if p.Result != "" {
+		m["result"] = p.Result
+	}
+	v, err := wire.Encode(m)
+	if err != nil {
+		panic("attest: what was JSON is not: " + err.Error())
+	}
+	return v
+}

@@ -2,6 +2,7 @@ package attest
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"github.com/concordia-node/concordia/wire"
@@ -169,4 +170,43 @@ func (s *ProfileSubject) checkTTL() error {
 		return RuleProfileTTL.At("/ttl")
 	}
 	return nil
+}
+
+// DefaultProfileTTL is how long a profile stands if its draft does not say.
+const DefaultProfileTTL = 24 * time.Hour
+
+// Profile issues a profile. The draft says what the agent wants to be known by; what
+// it leaves out is empty. (SPEC §9.12)
+func (i Issuer) Profile(v wire.Value) (wire.Value, error) {
+	d := i.draft("a profile", v)
+	d.only(wire.EdDSA)
+	d.signer("agent_id")
+	for name, x := range map[string]any{
+		"type": "concordia.agent_profile", "version": "1.0", "name": d.Agent, "description": "",
+		"ttl": int64(DefaultProfileTTL / time.Second), "updated_at": wire.FormatTime(d.Now),
+		"capabilities": wire.M{}, "negotiation_profile": wire.M{}, "trust_signals": wire.M{}, "endpoints": wire.M{}, "location": wire.M{},
+	} {
+		d.fill(x, name)
+	}
+	for path, x := range profileDefaults {
+		d.fill(x, strings.Split(path, ".")...)
+	}
+	if d.err == nil {
+		d.sign(SignedProfile(d.v), "signature")
+	}
+	return d.done(func(f Verifier, v wire.Value) wire.Report {
+		_, report := f.VerifyProfile(v)
+		return report
+	})
+}
+
+// profileDefaults are what a profile says that says nothing. Every reader gets the
+// same canonical form from it: none has to fill anything in.
+var profileDefaults = map[string]any{
+	"capabilities.categories": []string{}, "capabilities.offer_types": []string{"basic"}, "capabilities.resolution_methods": []string{},
+	"capabilities.max_concurrent_sessions": 1, "capabilities.languages": []string{}, "capabilities.currencies": []string{},
+	"negotiation_profile.style": "", "negotiation_profile.avg_rounds_to_agreement": 0, "negotiation_profile.agreement_rate": 0,
+	"negotiation_profile.avg_session_duration_seconds": 0, "negotiation_profile.concession_pattern": "",
+	"trust_signals.concordia_preferred": true,
+	"location.regions":                  []string{}, "location.jurisdictions": []string{},
 }

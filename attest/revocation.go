@@ -227,3 +227,23 @@ func (f *Verifier) checkRevoked(id string, issuer wire.AgentID, links []Link) er
 	}
 	return nil
 }
+
+// Revocation issues a revocation record. The draft says revoked_artifact_id,
+// revoked_artifact_type and the reason. It revokes that artifact alone, from now on,
+// unless it says otherwise; what cascades does so to three steps. (SPEC §9.6.4c)
+func (i Issuer) Revocation(v wire.Value) (wire.Value, error) {
+	d := i.draft("a revocation", v)
+	d.only(wire.EdDSA)
+	d.fillID("urn:concordia:revocation:", "revocation_id")
+	d.signer("issuer_did")
+	d.fillTimes("issued_at", 0, "")
+	d.fill(d.text("issued_at"), "effective_at")
+	d.fill("single_artifact", "revocation_scope")
+	d.fill(3, "cascade_depth")
+	d.fill([]Link{{ID: d.text("revoked_artifact_id"), Type: d.text("revoked_artifact_type"), Relationship: "revokes"}}, "references")
+	d.signBlock(wire.EdDSA, nil)
+	return d.done(func(f Verifier, v wire.Value) wire.Report {
+		_, report := f.VerifyRevocation(v)
+		return report
+	})
+}

@@ -42,6 +42,7 @@ func Rules() []*wire.Rule {
 		envelopeRules,
 		mandateRules,
 		predicateRules,
+		recordRules,
 	)
 }
 

@@ -206,3 +206,21 @@ func (s *FulfillmentSubject) checkSettled() error {
 	}
 	return nil
 }
+
+// Fulfillment issues a fulfillment attestation. The draft says the
+// agreement_attestation_id and the status. (SPEC §9.6.4a)
+func (i Issuer) Fulfillment(v wire.Value) (wire.Value, error) {
+	d := i.draft("a fulfillment attestation", v)
+	d.only(wire.EdDSA)
+	d.fill("FulfillmentAttestation", "attestation_type")
+	d.fillID("urn:concordia:fulfillment:", "id")
+	d.fillTimes("issued_at", 0, "")
+	if agreement := d.text("agreement_attestation_id"); agreement != "" {
+		d.fill([]Link{{ID: agreement, Type: "receipt", Relationship: "fulfills"}}, "references")
+	}
+	d.signBlock("Ed25519", wire.M{"signer_did": d.Agent})
+	return d.done(func(f Verifier, v wire.Value) wire.Report {
+		_, report := f.VerifyFulfillment(v, "")
+		return report
+	})
+}

@@ -35,6 +35,7 @@ var specimens = []func(testing.TB) specimen{
 	envelopeSpecimen,
 	mandateSpecimen,
 	predicateSpecimen,
+	recordSpecimen,
 }
 
 // Every member of every artifact is looked at: without it, or with a value of

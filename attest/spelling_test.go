@@ -29,6 +29,9 @@ func TestMisspeltMember(t *testing.T) {
 		"predicate/delegation_chain/0/signature":                              true,
 		"predicate/references/0/extensions/x":                                 true,
 		"predicate/references/0/note":                                         true,
+		"record/delivered":                                                    true,
+		"record/to":                                                           true,
+		"record/to/door":                                                      true,
 	}
 	for _, make := range specimens {
 		s := make(t)

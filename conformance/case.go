@@ -162,6 +162,7 @@ var judges = map[string]func(Subject) wire.Report{
 	"message":           judgeMessage,
 	"predicate":         judgePredicate,
 	"receipt_bundle":    judgeReceiptBundle,
+	"record":            judgeRecord,
 	"revocation":        judgeRevocation,
 	"transcript":        judgeTranscript,
 	"unwind":            judgeUnwind,

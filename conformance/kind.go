@@ -34,6 +34,7 @@ var kinds = []struct {
 	{"cosign", has("counterparty_did", "parties")},
 	{"a2a_part", has("data", "mediaType")},
 	{"transcript", has("messages")},
+	{"record", has("verification_material", "signature")},
 	{"message", has("concordia")},
 }
 

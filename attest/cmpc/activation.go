@@ -139,3 +139,41 @@ func (s *ActivationSubject) checkState() error {
 	}
 	return nil
 }
+
+// Activate issues the proof that the commitments of an open session satisfy its
+// predicate now. It verifies each of them with the issuer's Keys, and the predicate,
+// and proves nothing if anything is missing. (SPEC §9.11.2)
+func Activate(i attest.Issuer, of *ChainSession, predicate wire.Value, commitments []wire.Value) (wire.Value, error) {
+	const issuing = "issuing an activation proof: %w"
+	f := i.Verifier()
+	p, report := VerifyClosurePredicate(f, predicate, of, ClosureSigned())
+	if err := report.Err(); err != nil {
+		return wire.Value{}, fmt.Errorf(issuing, err)
+	}
+	ids := make([]string, len(commitments))
+	for n, v := range commitments {
+		c, report := VerifyCommitment(f, v, of)
+		if err := report.Err(); err != nil {
+			return wire.Value{}, fmt.Errorf(issuing, fmt.Errorf("commitment %d: %w", n, err))
+		}
+		ids[n] = c.ID
+	}
+	if err := p.Evaluate(commitments, i.Now).Err(); err != nil {
+		return wire.Value{}, fmt.Errorf(issuing, err)
+	}
+	draft, err := wire.Encode(wire.M{
+		"chain_session_id": of.ID, "closure_predicate_id": p.ID, "commitment_ids": ids,
+		"predicate_evaluation": wire.M{"result": "satisfied"},
+	})
+	if err != nil {
+		return draft, fmt.Errorf(issuing, err)
+	}
+	return i.Make(attest.Form{
+		Kind: "an activation proof", ID: "activation_proof_id", Prefix: "urn:concordia:activation-proof:", Signer: "issuer_did",
+		Issued: "activated_at",
+		Verifies: func(f attest.Verifier, v wire.Value) wire.Report {
+			_, report := VerifyActivation(f, v, of)
+			return report
+		},
+	}, draft)
+}

@@ -154,3 +154,16 @@ func (s *ChainSession) CheckClosesBy(predicate string) error {
 	}
 	return nil
 }
+
+// Close issues a closure predicate. The draft says the subject, a chain session's id,
+// the type (a profile of §9.11.3), the condition and expires_at. (SPEC §9.11.3)
+func Close(i attest.Issuer, v wire.Value) (wire.Value, error) {
+	return i.Make(attest.Form{
+		Kind: "a closure predicate", ID: "predicate_id", Prefix: "urn:concordia:predicate:", Signer: "issuer", Issued: "issued_at",
+		Usual: wire.M{"authority": i.Agent, "references": []wire.M{}, "status": "active"},
+		Verifies: func(f attest.Verifier, v wire.Value) wire.Report {
+			_, report := VerifyClosurePredicate(f, v, nil, ClosureSigned())
+			return report
+		},
+	}, v)
+}

@@ -179,3 +179,22 @@ func (s *CommitmentSubject) checkState() error {
 	}
 	return RuleCommitmentState.Because("/chain_session_id", fmt.Errorf("the chain session is %s", s.Session.State))
 }
+
+// Commit issues a commitment. The draft says the chain_session_id, the
+// predicate_reference and the commitment_terms; a session fills in the first two and,
+// unless the draft says when it expires, its deadline. (SPEC §9.11.1)
+func Commit(i attest.Issuer, v wire.Value, to *ChainSession) (wire.Value, error) {
+	usual := wire.M{"mandate_proof_id": nil}
+	if to != nil {
+		usual["chain_session_id"], usual["predicate_reference"] = to.ID, to.Predicate
+		usual["expires_at"] = wire.FormatTime(to.Deadline)
+	}
+	return i.Make(attest.Form{
+		Kind: "a commitment", ID: "commitment_id", Prefix: "urn:concordia:commitment:", Signer: "committer_did",
+		Issued: "issued_at", Usual: usual,
+		Verifies: func(f attest.Verifier, v wire.Value) wire.Report {
+			_, report := VerifyCommitment(f, v, nil)
+			return report
+		},
+	}, v)
+}

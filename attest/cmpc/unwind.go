@@ -129,3 +129,20 @@ func (s *UnwindSubject) checkState() error {
 	}
 	return nil
 }
+
+// Dissolve issues an unwind record. The draft says the dissolution_reason; the session
+// fills in its id and its commitments. (SPEC §9.11.2)
+func Dissolve(i attest.Issuer, v wire.Value, of *ChainSession) (wire.Value, error) {
+	usual := wire.M{"dissolution_details": wire.M{}, "counterparty_acknowledgment": nil}
+	if of != nil {
+		usual["chain_session_id"], usual["affected_commitment_ids"] = of.ID, append([]string{}, of.Commitments...)
+	}
+	return i.Make(attest.Form{
+		Kind: "an unwind record", ID: "unwind_record_id", Prefix: "urn:concordia:unwind:", Signer: "issuer_did", Issued: "issued_at",
+		Usual: usual,
+		Verifies: func(f attest.Verifier, v wire.Value) wire.Report {
+			_, report := VerifyUnwind(f, v, of)
+			return report
+		},
+	}, v)
+}

@@ -84,6 +84,7 @@ var specimens = []func() specimen{
 	chainSession,
 	chainTransition,
 	agentProfile,
+	signedRecord,
 	a2aPart,
 	es256,
 }

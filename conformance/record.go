@@ -1,0 +1,16 @@
+package conformance
+
+import (
+	"github.com/concordia-node/concordia/attest"
+	"github.com/concordia-node/concordia/wire"
+)
+
+// judgeRecord judges a signed record. The context tells its signer.
+func judgeRecord(s Subject) wire.Report {
+	signer, ok := s.contextText("signer")
+	if !ok {
+		return unclear
+	}
+	_, report := attest.Verifier{Keys: s.Keys, Now: s.Now}.VerifyRecord(s.Artifact, wire.AgentID(signer))
+	return report
+}
