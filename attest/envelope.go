@@ -279,8 +279,8 @@ const DefaultEnvelopeLife = 7 * 24 * time.Hour
 
 // Envelope issues an envelope about the session of a receipt, which has to verify with
 // the issuer's Keys and to bind its outcome. The draft, which may be empty, may say
-// the subject (else the first party), the visibility (else public), provider.kid and
-// further references. (SPEC §9.6.10)
+// the subject (else the first party), the visibility (else public), provider.kid (else
+// #key-1, or of a did:key its key) and further references. (SPEC §9.6.10)
 func (i Issuer) Envelope(receipt, v wire.Value) (wire.Value, error) {
 	d := i.draft("an envelope", v)
 	a, report := i.Verifier().VerifyAttestation(receipt, OutcomeBound())
@@ -296,7 +296,7 @@ func (i Issuer) Envelope(receipt, v wire.Value) (wire.Value, error) {
 	d.signer("provider", "did")
 	d.fill("transactional", "provider", "category")
 	d.fill("Concordia", "provider", "name")
-	d.fill(string(d.Agent)+"#key-1", "provider", "kid")
+	d.fill(keyURL(d.Agent), "provider", "kid")
 	d.fill(a.Parties[0].Agent, "subject", "did")
 	d.fill("transactional", "category")
 	d.fill("public", "visibility")
@@ -322,6 +322,14 @@ func (i Issuer) Envelope(receipt, v wire.Value) (wire.Value, error) {
 		_, report := f.VerifyEnvelope(v)
 		return report
 	})
+}
+
+// keyURL returns the DID URL of an agent's key: that of a did:key repeats it.
+func keyURL(agent wire.AgentID) string {
+	if key, ok := strings.CutPrefix(string(agent), "did:key:"); ok {
+		return string(agent) + "#" + key
+	}
+	return string(agent) + "#key-1"
 }
 
 // payload tells of a session what its attestation does, about the subject and not, as

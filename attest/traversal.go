@@ -3,6 +3,7 @@ package attest
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/concordia-node/concordia/wire"
 )
@@ -13,6 +14,50 @@ type Dependent struct {
 	ID     string
 	Issuer wire.AgentID // "" if it is not known
 	Links  []Link
+}
+
+// DependentOf reads of an artifact of any kind what a revocation follows: its id, its
+// issuer and its references. It checks nothing, and leaves out what is not there: an ID
+// that is "" says that v is none. {artifact_id, issuer, references} stands for an
+// artifact that is not at hand.
+func DependentOf(v wire.Value) Dependent {
+	text := func(path ...string) string { m, _ := v.At(path...); return m.Text() }
+	first := func(paths ...[]string) string {
+		for _, path := range paths {
+			if s := text(path...); s != "" {
+				return s
+			}
+		}
+		return ""
+	}
+	d := Dependent{
+		ID: first([]string{"artifact_id"}, []string{"mandate_id"}, []string{"predicate_id"}, []string{"commitment_id"}, []string{"revocation_id"}, []string{"id"}),
+		Issuer: wire.AgentID(first([]string{"issuer"}, []string{"issuer_did"}, []string{"committer_did"},
+			[]string{"approver", "identity"}, []string{"signature", "signer_did"})),
+	}
+	if id := text("attestation_id"); d.ID == "" && id != "" {
+		d.ID = AttestationURN(id)
+	}
+	links, _ := v.Get("references")
+	for _, l := range links.Elems() {
+		id, _ := l.Get("id")
+		kind, _ := l.Get("type")
+		relationship, _ := l.Get("relationship")
+		d.Links = append(d.Links, Link{ID: id.Text(), Type: kind.Text(), Relationship: relationship.Text()})
+	}
+	if mandate := text("mandate_proof_id"); mandate != "" { // a commitment stands on it
+		d.Links = append(d.Links, Link{ID: mandate, Type: "mandate", Relationship: "fulfills"})
+	}
+	return d
+}
+
+// AttestationURN returns the URN by which references and revocations name the
+// attestation of that id (SPEC §9.6.4c).
+func AttestationURN(id string) string {
+	if strings.HasPrefix(id, "urn:") {
+		return id
+	}
+	return "urn:concordia:attestation:" + id
 }
 
 // Dependents are artifacts by what they depend on. They are made once for any

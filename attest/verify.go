@@ -3,7 +3,6 @@ package attest
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/concordia-node/concordia/wire"
@@ -41,11 +40,7 @@ func (s *AttestationSubject) checkRevocation() error {
 	for i, r := range a.References {
 		links[i] = Link{ID: r.ID, Type: r.Type, Relationship: r.Relationship}
 	}
-	id := a.ID
-	if !strings.HasPrefix(id, "urn:") {
-		id = "urn:concordia:attestation:" + id
-	}
-	return s.checkRevoked(id, "", links)
+	return s.checkRevoked(AttestationURN(a.ID), "", links)
 }
 
 // VerifyAttestation checks an attestation. The report has all checks and those of

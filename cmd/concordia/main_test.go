@@ -11,6 +11,8 @@ import (
 
 	"github.com/concordia-node/concordia/internal/clitest"
 	"github.com/concordia-node/concordia/session"
+	"github.com/concordia-node/concordia/wire"
+	"github.com/concordia-node/concordia/wire/keyfile"
 )
 
 func TestMain(m *testing.M) {
@@ -25,7 +27,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: false,
 		RequireUniqueNames:  true,
-		Cmds:                clitest.Commands(),
+		Cmds:                commands(),
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("INTEROP", clitest.Shared(filepath.Join("..", ".."), "interop"))
@@ -38,6 +40,25 @@ func TestScripts(t *testing.T) {
 			return false, errors.New("unknown condition")
 		},
 	})
+}
+
+// commands are those of clitest, and
+//
+//	keys FILE...    writes keys.json with the public halves of key files
+func commands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
+	all := clitest.Commands()
+	all["keys"] = func(ts *testscript.TestScript, _ bool, args []string) {
+		known := wire.M{}
+		for _, path := range args {
+			agent, key, err := keyfile.Public(ts.MkAbs(path))
+			ts.Check(err)
+			known[string(agent)] = key
+		}
+		v, err := wire.Encode(known)
+		ts.Check(err)
+		ts.Check(os.WriteFile(ts.MkAbs("keys.json"), []byte(v.Canonical()), 0o600))
+	}
+	return all
 }
 
 // The table in SPEC.md is the one that runs.

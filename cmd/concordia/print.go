@@ -126,7 +126,9 @@ func (p printer) report(r wire.Report) {
 	var rows [][]string
 	for _, f := range r {
 		reason := ""
-		if f.Err != nil {
+		if u, ok := errors.AsType[*wire.Unchecked](f.Err); ok {
+			reason = u.Why // the outcome says already that it was not made
+		} else if f.Err != nil {
 			reason = f.Err.Error()
 		}
 		rows = append(rows, []string{p.outcome(f.Outcome), f.Check, reason})

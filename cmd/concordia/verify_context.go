@@ -15,7 +15,7 @@ type verifyOptions struct {
 	imported                                  bool
 	offer, action, revocations, chainSession  string // files
 	session, sequenceKey, publisher, decision string
-	by                                        string
+	by, signer                                string
 	extensions, revokers                      []string
 	given                                     []string // names of the flags that were given
 	stateActive, aggregate                    bool
@@ -25,7 +25,7 @@ type verifyOptions struct {
 // contextFlags are the flags of what an artifact is judged for.
 var contextFlags = []string{
 	"import", "offer", "session", "action", "sequence-key", "state-active", "uses", "revocations", "revoker", "decision",
-	"publisher", "aggregate", "chain-session", "active-extension", "by",
+	"publisher", "aggregate", "chain-session", "active-extension", "signer", "by",
 }
 
 // note remembers which flags were given.
@@ -45,6 +45,15 @@ func (o *verifyOptions) isZero() bool {
 	return len(o.given) == 0
 }
 
+// only adds some of the flags.
+func (o *verifyOptions) only(cmd *cobra.Command, names ...string) {
+	var all cobra.Command
+	o.flags(&all)
+	for _, name := range names {
+		cmd.Flags().AddFlag(all.Flags().Lookup(name))
+	}
+}
+
 func (o *verifyOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.offer, "offer", "", "JSON `file` with the offer or call that an approval has to be about")
@@ -55,6 +64,7 @@ func (o *verifyOptions) flags(cmd *cobra.Command) {
 	f.Int64Var(&o.uses, "uses", 0, "how often a mandate was used before")
 	f.StringVar(&o.revocations, "revocations", "", "JSON `file` with revocation records, in an array or one a line")
 	f.StringArrayVar(&o.revokers, "revoker", nil, "`id` of an agent whose revocations count against anything (repeatable)")
+	f.StringVar(&o.signer, "signer", "", "`id` of the agent whose key a record has to be signed with")
 	f.StringVar(&o.by, "by", "", "`id` of the agent who has to have signed")
 	f.StringVar(&o.decision, "decision", "", "the `hash` that a cascade decision has to have as its id")
 	f.StringVar(&o.publisher, "publisher", "", "the `DID` of who publishes a cosigned receipt")
@@ -68,6 +78,7 @@ func (o *verifyOptions) context() (wire.Value, error) {
 	m := wire.M{}
 	for name, text := range map[string]string{
 		"session_urn": o.session, "sequence_key": o.sequenceKey, "publisher_did": o.publisher, "expected_decision_id": o.decision,
+		"signer": o.signer,
 	} {
 		if text != "" {
 			m[name] = text

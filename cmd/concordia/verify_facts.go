@@ -80,6 +80,7 @@ var kindsOfFile = map[string]kindOfFile{
 	"closure":           {nil, []fact{at("predicate", "predicate.predicate_id")}, []string{"revocations"}},
 	"chain_session":     {nil, []fact{at("session", "chain_session_id"), at("state", "state")}, nil},
 	"cascade_traversal": {nil, []fact{at("target", "target")}, nil},
+	"record":            {nil, []fact{at("key", "verification_material.public_key_b64url")}, []string{"signer"}},
 	"a2a_part":          {nil, nil, []string{"active-extension"}},
 	"message":           {[]string{"from", "agent_id"}, []fact{at("type", "type"), at("session", "session_id")}, nil},
 	"transcript":        {nil, nil, []string{"import"}},
