@@ -1,12 +1,11 @@
 package conformance
 
 import (
-	"github.com/concordia-node/concordia/attest"
 	"github.com/concordia-node/concordia/wire"
 )
 
 // judgeAgentProfile judges an agent's capability profile. The context says nothing.
 func judgeAgentProfile(s Subject) wire.Report {
-	_, report := attest.Verifier{Keys: s.Keys, Now: s.Now}.VerifyProfile(s.Artifact)
+	_, report := s.plain().VerifyProfile(s.Artifact)
 	return report
 }

@@ -26,16 +26,14 @@ func judgeAttestation(s Subject) wire.Report {
 			more = append(more, attest.FulfillmentBound())
 		} // others name checks: see Subject.require
 	}
-	var policy attest.Policy
+	f := s.Verifier()
 	if v, ok := s.Context.At("policy", "max_lifetime_seconds"); ok {
 		seconds, ok := v.Int()
 		if !ok || seconds < 1 || seconds > 1<<32 {
 			return unclear
 		}
-		policy.MaxLifetime = time.Duration(seconds) * time.Second
+		f.Policy.MaxLifetime = time.Duration(seconds) * time.Second
 	}
-	f := s.Verifier()
-	f.Policy = policy
 	_, report := f.VerifyAttestation(s.Artifact, more...)
 	return report
 }

@@ -12,7 +12,7 @@ func judgeCascade(s Subject) wire.Report {
 	if !ok {
 		return unclear
 	}
-	_, report := attest.Verifier{Keys: s.Keys, Now: s.Now}.VerifyDecision(s.Artifact, expected)
+	_, report := s.plain().VerifyDecision(s.Artifact, expected)
 	return report
 }
 
@@ -25,7 +25,7 @@ func judgeTraversal(s Subject) wire.Report {
 	if err := r.Err(); err != nil {
 		return wire.Report{wire.Find("read", false, err)}
 	}
-	reached, report := attest.Verifier{Keys: s.Keys, Now: s.Now}.Cascade(record, s.trusts, attest.IndexDependents(among))
+	reached, report := s.plain().Cascade(record, s.trusts, attest.IndexDependents(among))
 	admissible := attest.CheckReached(reached, target, "/target")
 	if report.Outcome() == wire.NotChecked {
 		admissible = report.Err() // the question stays open

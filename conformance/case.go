@@ -36,6 +36,12 @@ type Subject struct {
 	// was not, a bare key name is the provider's. Else all that is an open question.
 	Told bool
 
+	Policy attest.Policy // what the judge accepts, whatever a signer allows
+
+	// Revocations are records that have been verified already, once for many artifacts;
+	// nil: those of the context.
+	Revocations *attest.Revocations
+
 	// Revokers says whose revocation records count against whatever they name, beside
 	// the issuer of an artifact, who may always revoke it; nil: nobody's, or if Told
 	// everybody's who has a key.
@@ -244,10 +250,18 @@ func (s Subject) contextText(name string) (string, bool) {
 	return v.Text(), k == wire.String || k == wire.Absent || k == wire.Null
 }
 
+// plain returns a verifier that knows of no revocations.
+func (s Subject) plain() attest.Verifier {
+	return attest.Verifier{Keys: s.Keys, Now: s.Now, Policy: s.Policy, Each: s.Each}
+}
+
 // Verifier returns what the artifact is verified by. If the context has
 // revocation_records, those count that verify.
 func (s Subject) Verifier() attest.Verifier {
-	f := attest.Verifier{Keys: s.Keys, Now: s.Now, Each: s.Each}
+	f := s.plain()
+	if f.Revocations = s.Revocations; f.Revocations != nil {
+		return f
+	}
 	if v, _ := s.Context.Get("revocation_records"); v.Kind() == wire.Array {
 		records, _ := s.list("revocation_records")
 		f.Revocations, _ = f.ReadRevocations(records, s.trusts)
@@ -263,7 +277,7 @@ func (s Subject) RecordErrors() []error {
 		return []error{errNoRecords}
 	}
 	var list []error
-	_, reports := attest.Verifier{Keys: s.Keys, Now: s.Now}.ReadRevocations(records, nil)
+	_, reports := s.plain().ReadRevocations(records, nil)
 	for _, r := range reports {
 		if err := r.Err(); err != nil {
 			list = append(list, err)

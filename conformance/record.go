@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"github.com/concordia-node/concordia/attest"
 	"github.com/concordia-node/concordia/wire"
 )
 
@@ -11,6 +10,6 @@ func judgeRecord(s Subject) wire.Report {
 	if !ok {
 		return unclear
 	}
-	_, report := attest.Verifier{Keys: s.Keys, Now: s.Now}.VerifyRecord(s.Artifact, wire.AgentID(signer))
+	_, report := s.plain().VerifyRecord(s.Artifact, wire.AgentID(signer))
 	return report
 }

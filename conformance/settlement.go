@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/concordia-node/concordia/attest"
 	"github.com/concordia-node/concordia/wire"
 )
 
@@ -25,7 +24,7 @@ func judgeCosign(s Subject) wire.Report {
 	if !ok {
 		return unclear
 	}
-	_, report := attest.Verifier{Keys: s.Keys, Now: s.Now}.VerifyCosigned(s.Artifact, wire.AgentID(publisher))
+	_, report := s.plain().VerifyCosigned(s.Artifact, wire.AgentID(publisher))
 	return report
 }
 
@@ -36,7 +35,9 @@ func judgeEnvelope(s Subject) wire.Report {
 	if kid, _ := s.Artifact.At("provider", "kid"); s.Told && !strings.HasPrefix(kid.Text(), "did:") {
 		keys = wire.AnyKeys{keys, alias{s.Keys, wire.AgentID(kid.Text())}}
 	}
-	_, report := attest.Verifier{Keys: keys, Now: s.Now}.VerifyEnvelope(s.Artifact)
+	f := s.plain()
+	f.Keys = keys
+	_, report := f.VerifyEnvelope(s.Artifact)
 	return report
 }
 

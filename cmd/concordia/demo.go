@@ -281,7 +281,7 @@ func (a *app) verifyOnDisk(path string) (verification, error) {
 	if err != nil {
 		return verification{}, err
 	}
-	r, err := verifyValue(conformance.Subject{Artifact: v, Keys: wire.DIDKeys{}, Now: a.now()}, &verifyOptions{})
+	r, err := verifyValue(conformance.Subject{Artifact: v, Keys: wire.DIDKeys{}, Now: a.now()}, &verifyOptions{}, nil)
 	if err != nil {
 		return r, err
 	}

@@ -45,6 +45,7 @@ func TestScripts(t *testing.T) {
 // commands are those of clitest, and
 //
 //	keys FILE...    writes keys.json with the public halves of key files
+//	many FILE...    writes the file many with these, one a line, and a line that is no JSON
 func commands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
 	all := clitest.Commands()
 	all["keys"] = func(ts *testscript.TestScript, _ bool, args []string) {
@@ -57,6 +58,13 @@ func commands() map[string]func(ts *testscript.TestScript, neg bool, args []stri
 		v, err := wire.Encode(known)
 		ts.Check(err)
 		ts.Check(os.WriteFile(ts.MkAbs("keys.json"), []byte(v.Canonical()), 0o600))
+	}
+	all["many"] = func(ts *testscript.TestScript, _ bool, args []string) {
+		var lines []byte
+		for _, path := range args {
+			lines = append(lines, strings.TrimSpace(ts.ReadFile(path))+"\n"...)
+		}
+		ts.Check(os.WriteFile(ts.MkAbs("many"), append(lines, "{]\n"...), 0o600))
 	}
 	return all
 }

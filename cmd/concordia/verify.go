@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,8 +24,9 @@ import (
 func (a *app) verifyCommand() *cobra.Command {
 	var keyFiles []string
 	var at string
-	var cases, verbose bool
+	var cases bool
 	var with verifyOptions
+	var policy attest.Policy
 	cmd := &cobra.Command{
 		Use:   "verify FILE...",
 		Short: "Verify transcripts, receipts and every other signed artifact offline",
@@ -39,6 +42,10 @@ What is left out is not checked, and the report says that. Records in --revocati
 count if they verify and are the artifact's own issuer's or a --revoker's. That a
 signature verifies does not say that you should believe who made it: read "by".
 
+FILE may hold one artifact, an array of them or one a line (NDJSON), be a directory
+with such files, or - for standard input. Of many artifacts those are shown that do
+not pass, and how many do.
+
 With --case each file holds an artifact together with the keys, the time and the
 verdict to expect. An index.json with a list of files stands for those, a directory
 for what its index.json lists or else for every .json file in it. Kinds of artifact
@@ -48,6 +55,7 @@ decide the exit code.`,
   concordia verify receipt.json --keys keys.json --at 2026-09-14T09:03:17Z
   concordia verify approval.json --keys keys.json --offer offer.json
   concordia verify mandate.json --keys keys.json --action action.json --uses 0 --revocations revoked.json
+  concordia verify receipts.ndjson archive/ --max-age 30d
   concordia verify --case cases/index.json`,
 		Args: cli.Takes,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -64,7 +72,7 @@ decide the exit code.`,
 				if len(keyFiles) > 0 || at != "" || !with.isZero() {
 					return cli.Usagef("a case brings its own keys, time, context and rules: leave out all flags but -v")
 				}
-				return a.verifyCases(args, verbose)
+				return a.verifyCases(args, with.verbose)
 			}
 			known, err := readKeyFiles(keyFiles)
 			if err != nil {
@@ -76,6 +84,7 @@ decide the exit code.`,
 			}
 			return a.verifyFiles(args, conformance.Subject{
 				Keys: wire.AnyKeys{known, wire.DIDKeys{}}, Now: now, Context: context, Revokers: with.revoker, Each: parallel,
+				Policy: policy,
 			}, &with)
 		},
 	}
@@ -84,9 +93,41 @@ decide the exit code.`,
 	importFlag(cmd, &with.imported)
 	with.flags(cmd)
 	cmd.Flags().BoolVar(&cases, "case", false, "the files are self-contained cases")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "with --case: also show the cases that came out as expected")
+	cmd.Flags().BoolVarP(&with.verbose, "verbose", "v", false, "of many artifacts or cases, also show those that came out well")
+	policyFlags(cmd, &policy)
 	return cmd
 }
+
+// policyFlags add the flags of what a verifier accepts, whatever a signer allows (SPEC
+// §9.7.1).
+func policyFlags(cmd *cobra.Command, p *attest.Policy) {
+	f := cmd.Flags()
+	f.Var((*span)(&p.MaxAge), "max-age", "how old an artifact may be, such as 720h or 30d (default 90d)")
+	f.Var((*span)(&p.Skew), "skew", "how far clocks may differ (default 2m)")
+	f.Var((*span)(&p.MaxLifetime), "max-lifetime", "how long a validity a signer may give (default 90d)")
+}
+
+// A span is a duration of a flag, in which d stands for days of 24 hours. No time at
+// all is the shortest there is, since zero stands for the default.
+type span time.Duration
+
+func (s *span) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n uint16
+		if _, err = fmt.Sscanf(days+".", "%d.", &n); err == nil {
+			d = time.Duration(n) * 24 * time.Hour
+		}
+	}
+	if err != nil || d < 0 {
+		return errors.New("want a duration such as 2m, 36h or 30d")
+	}
+	*s = span(max(d, 1))
+	return nil
+}
+
+func (s *span) String() string { return "" }
+func (*span) Type() string     { return "duration" }
 
 // readKeys reads the files of --keys. did:key ids resolve themselves.
 func readKeys(files []string) (wire.Keys, error) {
@@ -179,8 +220,9 @@ type verification struct {
 	report   wire.Report
 }
 
-// verifyValue checks whatever kind of artifact s is about.
-func verifyValue(s conformance.Subject, with *verifyOptions) (verification, error) {
+// verifyValue checks whatever kind of artifact s is about. records are findings of
+// revocation records that do not verify: they leave open what they revoke.
+func verifyValue(s conformance.Subject, with *verifyOptions, records []wire.Finding) (verification, error) {
 	v := s.Artifact
 	kind := conformance.KindOf(v)
 	r := verification{kind: kind, Says: facts(kind, v)}
@@ -210,7 +252,7 @@ func verifyValue(s conformance.Subject, with *verifyOptions) (verification, erro
 		}
 	}
 	if slices.Contains(kindsOfFile[kind].flags, "revocations") {
-		r.report = append(r.report, failedRecords(s)...)
+		r.report = append(r.report, records...)
 	}
 	if with.by != "" {
 		r.report = append(r.report, signedBy(kind, v, with.by))
@@ -220,48 +262,116 @@ func verifyValue(s conformance.Subject, with *verifyOptions) (verification, erro
 
 var errOtherSigner = errors.New("somebody else signed it")
 
+// batch is how many artifacts are verified at the same time, and printed in order.
+const batch = 256
+
 func (a *app) verifyFiles(files []string, subject conformance.Subject, with *verifyOptions) error {
-	verdict := wire.Passed
-	results := []verification{}
-	var unread error // what could not be tried; the other files are
-	for _, path := range files {
-		r := verification{Kind: "unreadable"}
-		data, err := readFile(path)
-		if err != nil {
-			unread = errors.Join(unread, err)
-			r.report = wire.Report{wire.Find("read", false, &wire.Unchecked{Why: err.Error()})}
-		} else if v, err := parseDocument(data); err != nil {
-			r.report = wire.Report{wire.Find("read", false, err)}
-		} else {
-			subject.Artifact = v
-			if r, err = verifyValue(subject, with); err != nil {
-				return err
-			}
-		}
-		r.File, r.Verdict, r.Checks = path, r.report.Outcome(), findings(r.report)
-		results = append(results, r)
-		if r.Verdict == wire.Failed || verdict == wire.Passed {
-			verdict = r.Verdict
-		}
-		a.printVerification(r)
-	}
-	if err := a.out.value(results); err != nil {
+	records, err := with.revoked(&subject)
+	if err != nil {
 		return err
 	}
-	var kinds []string
-	for _, r := range results {
-		kinds = append(kinds, r.kind)
+	run := verificationRun{app: a, subject: subject, with: with, records: records, kinds: map[string]bool{}}
+	progress := a.progress("verifying", sizeOf(files))
+	defer progress.done()
+	var waiting []input
+	for in := range inputs(files, progress.add) {
+		if waiting = append(waiting, in); len(waiting) == batch {
+			if err := run.verify(waiting); err != nil {
+				return err
+			}
+			waiting = waiting[:0]
+		}
 	}
-	given := slices.DeleteFunc(slices.Clone(with.given), func(flag string) bool { return flag == "by" || flag == "revoker" })
-	switch unused := unusedFlags(given, kinds); {
-	case verdict == wire.Failed: // whatever else there is to say
-		return cli.Exit(cli.Rejected, unread)
-	case unread != nil:
-		return unread
+	if err := run.verify(waiting); err != nil {
+		return err
+	}
+	progress.done()
+	return run.end()
+}
+
+// A verificationRun is the verification of many artifacts.
+type verificationRun struct {
+	app     *app
+	subject conformance.Subject
+	with    *verifyOptions
+	records []wire.Finding // of revocation records that do not verify
+	kinds   map[string]bool
+	count   map[wire.Outcome]int
+	many    bool
+	results []verification // for programs
+	unread  error          // what could not be tried; the other files are
+}
+
+// verify verifies a batch and prints what became of it.
+func (r *verificationRun) verify(list []input) error {
+	results := make([]verification, len(list))
+	errs := make([]error, len(list))
+	parallel(len(list), func(i int) {
+		results[i], errs[i] = r.one(list[i])
+	})
+	for i, v := range results {
+		if errs[i] != nil {
+			return errs[i]
+		}
+		if list[i].unread != nil {
+			r.unread = errors.Join(r.unread, list[i].unread)
+		}
+		if r.count == nil {
+			r.count = map[wire.Outcome]int{}
+		}
+		r.count[v.Verdict]++
+		r.kinds[v.kind] = true
+		r.many = r.many || list[i].many
+		if r.app.out.json {
+			r.results = append(r.results, v)
+		} else if !list[i].many || v.Verdict != wire.Passed || r.with.verbose {
+			r.app.printVerification(v)
+		}
+	}
+	return nil
+}
+
+func (r *verificationRun) one(in input) (verification, error) {
+	v := verification{Kind: "unreadable"}
+	switch {
+	case in.unread != nil:
+		v.report = wire.Report{wire.Find("read", false, &wire.Unchecked{Why: in.unread.Error()})}
+	case in.err != nil:
+		v.report = wire.Report{wire.Find("read", false, in.err)}
+	default:
+		subject := r.subject
+		subject.Artifact = in.value
+		var err error
+		if v, err = verifyValue(subject, r.with, r.records); err != nil {
+			return v, err
+		}
+	}
+	v.File, v.Verdict, v.Checks = in.name, v.report.Outcome(), findings(v.report)
+	return v, nil
+}
+
+// end says what became of all of them.
+func (r *verificationRun) end() error {
+	if r.app.out.json {
+		if err := r.app.out.value(append([]verification{}, r.results...)); err != nil {
+			return err
+		}
+	} else if r.many {
+		r.app.out.printf("%s: %d pass, %d fail, %d not checked\n", plural(r.count[wire.Passed]+r.count[wire.Failed]+r.count[wire.NotChecked], "artifact"),
+			r.count[wire.Passed], r.count[wire.Failed], r.count[wire.NotChecked])
+	}
+	given := slices.DeleteFunc(slices.Clone(r.with.given), func(flag string) bool { return flag == "by" || flag == "revoker" })
+	switch unused := unusedFlags(given, slices.Collect(maps.Keys(r.kinds))); {
+	case r.count[wire.Failed] > 0: // whatever else there is to say
+		return cli.Exit(cli.Rejected, r.unread)
+	case r.unread != nil:
+		return r.unread
 	case len(unused) > 0:
 		return cli.Usagef("--%s means nothing for what is in these files", unused[0])
+	case r.count[wire.NotChecked] > 0:
+		return exit(wire.NotChecked)
 	}
-	return exit(verdict)
+	return nil
 }
 
 func (a *app) printVerification(r verification) {

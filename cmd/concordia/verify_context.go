@@ -18,7 +18,7 @@ type verifyOptions struct {
 	by, signer                                string
 	extensions, revokers                      []string
 	given                                     []string // names of the flags that were given
-	stateActive, aggregate                    bool
+	stateActive, aggregate, verbose           bool
 	uses                                      int64
 }
 
@@ -85,7 +85,7 @@ func (o *verifyOptions) context() (wire.Value, error) {
 		}
 	}
 	for name, path := range map[string]string{
-		"offer": o.offer, "action": o.action, "revocation_records": o.revocations, "chain_session": o.chainSession,
+		"offer": o.offer, "action": o.action, "chain_session": o.chainSession,
 	} {
 		if path == "" {
 			continue
@@ -93,10 +93,6 @@ func (o *verifyOptions) context() (wire.Value, error) {
 		v, err := readJSON(path)
 		if err != nil {
 			return wire.Value{}, err
-		}
-		if name == "revocation_records" && v.Kind() == wire.Object {
-			m[name] = []wire.Value{v}
-			continue
 		}
 		m[name] = v
 	}

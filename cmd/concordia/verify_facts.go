@@ -144,12 +144,31 @@ func unusedFlags(given []string, kinds []string) []string {
 	})
 }
 
-// failedRecords are findings of revocation records that do not verify: whatever they
-// revoke may be revoked.
-func failedRecords(s conformance.Subject) []wire.Finding {
-	var list []wire.Finding
-	for _, err := range s.RecordErrors() {
-		list = append(list, wire.Find("revocation-record", false, &wire.Unchecked{Why: "a record does not verify: " + err.Error()}))
+// revoked verifies the revocation records that a person brought, once for all
+// artifacts. It returns a finding for each that does not verify: whatever that one
+// revokes may be revoked.
+func (o *verifyOptions) revoked(s *conformance.Subject) ([]wire.Finding, error) {
+	if o.revocations == "" {
+		return nil, nil
 	}
-	return list
+	v, err := readJSONInput(o.revocations)
+	if err != nil {
+		return nil, err
+	}
+	records := []wire.Value{v}
+	if v.Kind() == wire.Array {
+		records = records[:0]
+		for _, e := range v.Elems() {
+			records = append(records, e)
+		}
+	}
+	var reports []wire.Report
+	s.Revocations, reports = s.Verifier().ReadRevocations(records, o.revoker)
+	var list []wire.Finding
+	for _, r := range reports {
+		if err := r.Err(); err != nil {
+			list = append(list, wire.Find("revocation-record", false, &wire.Unchecked{Why: "a record does not verify: " + err.Error()}))
+		}
+	}
+	return list, nil
 }
