@@ -202,6 +202,9 @@ func readJSONInput(path string) (wire.Value, error) {
 		return wire.Value{}, fmt.Errorf("reading standard input: %w", err)
 	}
 	v, err := parseDocument(data)
+	if _, secret := v.Get("concordia_key"); secret && err == nil {
+		v, err = wire.Value{}, errKeyFile
+	}
 	if err != nil {
 		return v, fmt.Errorf("reading standard input: %w", err)
 	}

@@ -176,11 +176,17 @@ func readJSON(path string) (wire.Value, error) {
 		return wire.Value{}, err
 	}
 	v, err := parseDocument(data)
+	if _, secret := v.Get("concordia_key"); secret && err == nil {
+		v, err = wire.Value{}, errKeyFile
+	}
 	if err != nil {
 		return v, fmt.Errorf("reading %s: %w", path, err)
 	}
 	return v, nil
 }
+
+// errKeyFile keeps a private key from becoming part of what is signed and shown.
+var errKeyFile = errors.New("it is a key file, and keys are not for showing: name it with --key")
 
 // parseDocument reads a JSON text, or one a line as an array.
 func parseDocument(data []byte) (wire.Value, error) {
