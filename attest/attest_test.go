@@ -261,6 +261,7 @@ func TestSignatures(t *testing.T) {
 		{"outcome changed, not signed again", edit(t, good, `"rejected"`, "outcome", "status"), "outcome-binding at /countersignatures/seller"},
 		{"somebody else's key", sign(t, outsider).With("countersignatures", mustAt(t, outsider, "countersignatures")), "outcome-binding at /countersignatures/seller"},
 		{"an entry of a stranger", edit(t, good, `"x"`, "countersignatures", "stranger"), ""},
+		{"a record of another session", unsigned(t).With("session_id", wire.Text("ses_2")).With("parties", mustAt(t, good, "parties")), "outcome-binding at /countersignatures/seller"},
 	} {
 		_, report := verifyAttestation(test.v, keys(t), judged, nil)
 		if got := broke(report.Err()); report.Err() != nil && got != test.want || report.Err() == nil && test.want != "" {

@@ -8,6 +8,7 @@ import (
 	"encoding/asn1"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
@@ -245,6 +246,23 @@ func TestMandateAction(t *testing.T) {
 	u.Action = wire.Text("anything")
 	if _, report := f.VerifyMandate(loose, u); verdict(report) != "action at /constraints" {
 		t.Error(report.Err())
+	}
+}
+
+// Each schema is a document of its own: a reference inside the constraints of a mandate
+// or a link leads to the definitions beside it, whatever they are combined with.
+func TestMandateDefinitions(t *testing.T) {
+	const schema = `{"$defs":{"sum":{"maximum":%d}},"properties":{"amount":{"$ref":"#/$defs/sum"}}}`
+	v := edit(t, mandate(t), fmt.Sprintf(schema, 1300), "constraints")
+	v = signMandate(t, edit(t, v, fmt.Sprintf(schema, 1250), "delegation_chain", "0", "scope_restriction"))
+	for amount, want := range map[int]string{
+		1250: "", 1251: "delegated-action at /delegation_chain/0/scope_restriction", 1301: "action at /constraints",
+	} {
+		u := use(t)
+		u.Action = parse(t, fmt.Sprintf(`{"amount":%d,"max_spend":0}`, amount))
+		if _, report := verifier(t, board, lead).VerifyMandate(v, u); verdict(report) != want {
+			t.Errorf("%d: %v, want %q", amount, report.Err(), want)
+		}
 	}
 }
 

@@ -24,6 +24,19 @@ func TestTellsTermsFolded(t *testing.T) {
 	}
 }
 
+// The summary may show the start of this transcript's hash, which can look like an
+// amount of Canadian dollars; that of another hash is free text.
+func TestHashIsNoAmount(t *testing.T) {
+	const hash = "cad5" + "0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
+	v := edit(t, receiptOf(t, 0), `"sha256:`+hash+`"`, "transcript_hash")
+	for text, want := range map[string]string{"cad5012345678": "deal-terms at /summary", "cad5012345678901": "deal-terms at /summary", hash[:16]: ""} {
+		signed := signAll(t, v.With("summary", wire.Text("Outcome: AGREED\nTranscript hash: "+text)))
+		if _, report := everybody(t).VerifyAttestation(signed); verdict(report) != want {
+			t.Errorf("%s: %v, want %q", text, report.Err(), want)
+		}
+	}
+}
+
 // What a party writes into the extensions of a reference, or as the name of a
 // disputed term, is free text; who complains is an id.
 func TestPrivacyEverywhere(t *testing.T) {

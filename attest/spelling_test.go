@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/concordia-node/concordia/internal/mutate"
 	"github.com/concordia-node/concordia/wire"
 )
 
@@ -52,5 +53,18 @@ func TestMisspeltMember(t *testing.T) {
 			}
 		}
 		walk(s.value, "", func(w wire.Value) wire.Value { return w })
+	}
+}
+
+// Every timestamp of every kind is read strictly: what is no instant of SPEC §4.1 is
+// refused.
+func TestInstants(t *testing.T) {
+	for _, make := range specimens {
+		s := make(t)
+		for m := range mutate.Instants(s.value.Canonical()) {
+			if report := s.verify(s.sign(t, parse(t, m.Text))); report.Outcome() == wire.Passed {
+				t.Errorf("%s: %v", s.name, m)
+			}
+		}
 	}
 }

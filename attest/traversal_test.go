@@ -96,6 +96,28 @@ func TestCascade(t *testing.T) {
 	}
 }
 
+// Where everything depends on everything, each is reached once, by the shortest way. A
+// search of all paths would not end: there are more than 10^19 of length eight.
+func TestCascadeDense(t *testing.T) {
+	ids := []string{mandate1}
+	for i := range 255 {
+		ids = append(ids, fmt.Sprint("a", i))
+	}
+	var artifacts []attest.Dependent
+	for _, id := range ids[1:] {
+		artifacts = append(artifacts, on(id, ids...))
+	}
+	reached, report := verifier(t, "did:web:treasury").Cascade(scope(t, 8), believed, attest.IndexDependents(artifacts))
+	if report.Err() != nil || len(reached) != len(ids) {
+		t.Fatalf("%d reached: %v", len(reached), report.Err())
+	}
+	for _, r := range reached[1:] {
+		if r.Depth != 1 {
+			t.Errorf("%s at depth %d", r.ID, r.Depth)
+		}
+	}
+}
+
 // A record that does not count reaches nothing.
 func TestCascadeCounts(t *testing.T) {
 	const treasury = "did:web:treasury"

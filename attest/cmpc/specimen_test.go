@@ -140,6 +140,17 @@ func TestEveryMember(t *testing.T) {
 	}
 }
 
+// Every timestamp is read strictly: what is no instant of SPEC §4.1 is refused.
+func TestInstants(t *testing.T) {
+	for name, s := range specimens {
+		for m := range mutate.Instants(s.text) {
+			if report := s.judge(t, s.sign(t, parse(t, m.Text))); report.Outcome() == wire.Passed {
+				t.Errorf("%s: %v", name, m)
+			}
+		}
+	}
+}
+
 // One flipped bit of what was signed, or of a signature, is refused.
 func TestFlippedBit(t *testing.T) {
 	for name, s := range specimens {

@@ -28,3 +28,18 @@ func TestAll(t *testing.T) {
 		break // stopping early leaves the document whole
 	}
 }
+
+func TestInstants(t *testing.T) {
+	n := 0
+	for m := range Instants(`{"a":"2026-09-14T09:30:00Z","b":["no day","2026-09-14T09:30:00.5+02:00"]}`) {
+		if n++; n == 3 && m.Text != `{"a":"2026-09-14 09:30:00Z","b":["no day","2026-09-14T09:30:00.5+02:00"]}` {
+			t.Error(m)
+		}
+	}
+	if n != 24 {
+		t.Errorf("%d respellings of two timestamps", n)
+	}
+	for range Instants(`"2026-09-14T09:30:00Z"`) {
+		break
+	}
+}
