@@ -33,7 +33,8 @@ type Op struct {
 // request is an Op on its way through the committer.
 type request struct {
 	op      Op
-	refusal error // of the Check, in the current transaction
+	special func() error // runs alone, in place of a transaction
+	refusal error        // of the Check, in the current transaction
 	answer  chan error
 }
 
@@ -43,6 +44,11 @@ type request struct {
 // has not been run. From then on Commit waits for the outcome, a transaction at
 // most, so that a caller always knows it.
 func (db *DB) Commit(ctx context.Context, op Op) error {
+	return db.enqueue(ctx, &request{op: op, answer: make(chan error, 1)})
+}
+
+// enqueue has the committer run r.
+func (db *DB) enqueue(ctx context.Context, r *request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -55,7 +61,6 @@ func (db *DB) Commit(ctx context.Context, op Op) error {
 	db.mu.Unlock()
 	defer db.callers.Done()
 
-	r := &request{op: op, answer: make(chan error, 1)}
 	select {
 	case db.queue <- r:
 		return <-r.answer
@@ -67,7 +72,11 @@ func (db *DB) Commit(ctx context.Context, op Op) error {
 // run is the committer.
 func (db *DB) run() {
 	for r := range db.queue {
-		db.commit(db.drain(r))
+		batch, special := db.drain(r)
+		db.commit(batch)
+		if special != nil {
+			special.answer <- special.special()
+		}
 	}
 }
 
@@ -76,22 +85,29 @@ const maxYields = 3
 
 // drain returns first and the requests that wait behind it. Callers who have just
 // been answered are often about to ask again, so it lets them run before it
-// concludes that nobody waits. Without that, a batch gets half of them.
-func (db *DB) drain(first *request) []*request {
-	batch := []*request{first}
+// concludes that nobody waits. Without that, a batch gets half of them. A request that
+// runs alone ends it.
+func (db *DB) drain(first *request) (batch []*request, special *request) {
+	if first.special != nil {
+		return nil, first
+	}
+	batch = []*request{first}
 	for yields := 0; len(batch) < db.maxBatch; {
 		select {
 		case r := <-db.queue:
+			if r.special != nil {
+				return batch, r
+			}
 			batch = append(batch, r)
 		default:
 			if yields == maxYields {
-				return batch
+				return batch, nil
 			}
 			yields++
 			runtime.Gosched()
 		}
 	}
-	return batch
+	return batch, nil
 }
 
 // commit answers every request of the batch. A request that fails is taken out

@@ -34,7 +34,9 @@ type Options struct {
 // from many goroutines.
 type DB struct {
 	path     string
-	bolt     *bolt.DB
+	bolt     *bolt.DB     // replaced by Compact, in the committer
+	swap     sync.RWMutex // held for reading by those outside of the committer who use bolt
+	readOnly bool
 	maxBatch int
 	close    func() error
 
@@ -80,7 +82,7 @@ func Open(path string, opts *Options) (*DB, error) {
 		}
 		return nil, fmt.Errorf("opening %s: %w", path, err)
 	}
-	db := &DB{path: path, bolt: b, maxBatch: o.MaxBatch, queue: make(chan *request)}
+	db := &DB{path: path, bolt: b, readOnly: o.ReadOnly, maxBatch: o.MaxBatch, queue: make(chan *request)}
 	db.close = sync.OnceValue(db.shut)
 	db.committer.Go(db.run)
 	return db, nil
@@ -173,14 +175,26 @@ func (db *DB) View(fn func(tx *bolt.Tx) error) (err error) {
 	}()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer rescue(db.path, &err)
-	err = db.bolt.View(func(tx *bolt.Tx) error {
-		begun = true
-		return fn(tx)
-	})
-	if err == berrors.ErrDatabaseNotOpen {
-		return ErrClosed
+	for {
+		b := db.current()
+		err = b.View(func(tx *bolt.Tx) error {
+			begun = true
+			return fn(tx)
+		})
+		switch {
+		case err != berrors.ErrDatabaseNotOpen:
+			return err
+		case b == db.current():
+			return ErrClosed
+		}
 	}
-	return err
+}
+
+// current returns the database that is in use.
+func (db *DB) current() *bolt.DB {
+	db.swap.RLock()
+	defer db.swap.RUnlock()
+	return db.bolt
 }
 
 // Close waits until all operations that are queued have been committed and all

@@ -54,7 +54,8 @@
 // or value goes unnoticed here. Store a checksum or hash where that matters.
 package groupcommit
 
-// BUG(groupcommit): The file never shrinks; freed pages are used again.
+// BUG(groupcommit): The file shrinks only by [DB.Compact]; freed pages are used again.
+// Compact does not work where an open file cannot be renamed, as on Windows.
 
 // BUG(groupcommit): A process that dies while it creates a file can leave one
 // that Open refuses as corrupt. Nothing was ever stored in it; delete it.

@@ -1,0 +1,375 @@
+// Package boltmail keeps a relay's mail in one bbolt file.
+//
+// Every transaction is fsynced before it is acknowledged, together with those that
+// waited at the same time (package groupcommit). Entries of all logs go to the end of
+// one bucket, in the order in which they arrive, which is what bbolt writes fastest; a
+// second bucket says where entry n of a log is.
+package boltmail
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/concordia-node/concordia/internal/groupcommit"
+	"github.com/concordia-node/concordia/relay"
+)
+
+var (
+	bucketRecords = []byte("records") // key -> record
+	bucketLog     = []byte("log")     // sequence number -> entry
+	bucketIndex   = []byte("index")   // log, number -> sequence number
+	buckets       = [][]byte{bucketRecords, bucketLog, bucketIndex}
+)
+
+// A Mail is a [relay.Driver]. Its methods may be called from many goroutines.
+type Mail struct {
+	db    *groupcommit.DB
+	path  string
+	mu    sync.Mutex // guards what follows
+	heard map[string]map[*listener]struct{}
+	size  struct {
+		used, free int64
+		at         time.Time
+	}
+}
+
+type listener struct{ wake func(session string) }
+
+var _ relay.Driver = (*Mail)(nil)
+
+// Open opens the file path, and creates it if there is none. Only one process can have
+// it open.
+func Open(path string) (*Mail, error) {
+	db, err := groupcommit.Open(path, nil)
+	if err != nil {
+		return nil, err
+	}
+	err = db.Commit(context.Background(), groupcommit.Op{Apply: func(tx *bolt.Tx) error {
+		for _, name := range buckets {
+			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("opening mail %s: %w", path, err), db.Close())
+	}
+	return &Mail{db: db, path: path, heard: map[string]map[*listener]struct{}{}}, nil
+}
+
+// Close waits for transactions that are under way and closes the file.
+func (m *Mail) Close() error { return m.db.Close() }
+
+// Update implements [relay.Driver].
+func (m *Mail) Update(ctx context.Context, f func(relay.Tx) error) error {
+	var t *tx
+	return m.db.Commit(ctx, groupcommit.Op{
+		Check: func(b *bolt.Tx) error {
+			t = newTx(b)
+			err := f(t)
+			if t.err != nil {
+				return t.err
+			}
+			return err
+		},
+		Apply: func(b *bolt.Tx) error { return t.write(b) },
+	})
+}
+
+// View implements [relay.Driver].
+func (m *Mail) View(ctx context.Context, f func(relay.Reader) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return m.db.View(func(b *bolt.Tx) error {
+		t := newTx(b)
+		err := f(t)
+		if t.err != nil {
+			return t.err
+		}
+		return err
+	})
+}
+
+// Wake implements [relay.Driver].
+func (m *Mail) Wake(agent, session string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for l := range m.heard[agent] {
+		l.wake(session)
+	}
+}
+
+// Listen implements [relay.Driver].
+func (m *Mail) Listen(agent string, wake func(session string)) (stop func()) {
+	l := &listener{wake}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.heard[agent] == nil {
+		m.heard[agent] = map[*listener]struct{}{}
+	}
+	m.heard[agent][l] = struct{}{}
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.heard[agent], l)
+		if len(m.heard[agent]) == 0 {
+			delete(m.heard, agent)
+		}
+	}
+}
+
+// Slack implements [relay.Driver]: transactions run one after the other.
+func (m *Mail) Slack() int { return 0 }
+
+// sizeLasts is how long the answer of Size stands.
+const sizeLasts = time.Second
+
+// Size implements [relay.Driver]. The answer is up to a second old.
+func (m *Mail) Size() (used, free int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now := time.Now(); now.Sub(m.size.at) > sizeLasts {
+		m.size.at, m.size.used = now, -1
+		if info, err := os.Stat(m.path); err == nil {
+			m.size.used = info.Size()
+		}
+		m.size.free = freeSpace(filepath.Dir(m.path))
+	}
+	return m.size.used, m.size.free
+}
+
+// Compact implements [relay.Driver]. Transactions that write wait for it.
+func (m *Mail) Compact(ctx context.Context) error { return m.db.Compact(ctx) }
+
+// A tx is a transaction on top of one of bbolt: what it writes stays in memory until
+// the function that writes has returned.
+type tx struct {
+	b       *bolt.Tx
+	records map[string][]byte // nil: deleted
+	entries map[string][]entry
+	dropped map[string]bool
+	err     error
+}
+
+type entry struct {
+	n    uint64
+	text []byte
+}
+
+func newTx(b *bolt.Tx) *tx { return &tx{b: b} }
+
+func (t *tx) fail(err error) {
+	if t.err == nil {
+		t.err = err
+	}
+}
+
+// Get implements [relay.Reader].
+func (t *tx) Get(key string) []byte {
+	if record, ok := t.records[key]; ok {
+		return record
+	}
+	return t.b.Bucket(bucketRecords).Get([]byte(key))
+}
+
+// Scan implements [relay.Reader].
+func (t *tx) Scan(prefix, after string) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		var own []string
+		for key := range t.records {
+			if strings.HasPrefix(key, prefix) && key > after {
+				own = append(own, key)
+			}
+		}
+		slices.Sort(own)
+		c := t.b.Bucket(bucketRecords).Cursor()
+		k, v := c.Seek([]byte(max(prefix, after)))
+		for {
+			if k != nil && string(k) <= after {
+				k, v = c.Next()
+				continue
+			}
+			if k != nil && !strings.HasPrefix(string(k), prefix) {
+				k = nil
+			}
+			switch {
+			case k == nil && len(own) == 0:
+				return
+			case len(own) > 0 && (k == nil || own[0] <= string(k)):
+				key := own[0]
+				if own = own[1:]; k != nil && key == string(k) {
+					k, v = c.Next()
+				}
+				if record := t.records[key]; record != nil && !yield(key, record) {
+					return
+				}
+			default:
+				key, record := string(k), v
+				if k, v = c.Next(); !yield(key, record) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Entries implements [relay.Reader].
+func (t *tx) Entries(log string, from uint64) iter.Seq2[uint64, []byte] {
+	return func(yield func(uint64, []byte) bool) {
+		if !t.dropped[log] {
+			prefix := place(log, 0)[:len(log)+1]
+			c := t.b.Bucket(bucketIndex).Cursor()
+			for k, seq := c.Seek(place(log, from)); strings.HasPrefix(string(k), string(prefix)) && len(k) == len(prefix)+8; k, seq = c.Next() {
+				n := binary.BigEndian.Uint64(k[len(prefix):])
+				text := t.b.Bucket(bucketLog).Get(seq)
+				if text == nil {
+					t.fail(fmt.Errorf("reading entry %d of log %q: missing in the file", n, log))
+					return
+				}
+				if !yield(n, text) {
+					return
+				}
+			}
+		}
+		for _, e := range t.entries[log] {
+			if e.n >= from && !yield(e.n, e.text) {
+				return
+			}
+		}
+	}
+}
+
+// place is the key of entry n of a log in the index.
+func place(log string, n uint64) []byte {
+	return binary.BigEndian.AppendUint64(append([]byte(log), 0), n)
+}
+
+// Put implements [relay.Tx].
+func (t *tx) Put(key string, record []byte) {
+	if key == "" || len(key) > relay.MaxKey {
+		t.fail(fmt.Errorf("writing a record: a key of %d bytes", len(key)))
+		return
+	}
+	if t.records == nil {
+		t.records = map[string][]byte{}
+	}
+	if record == nil {
+		record = []byte{}
+	}
+	t.records[key] = record
+}
+
+// Delete implements [relay.Tx].
+func (t *tx) Delete(key string) {
+	if t.records == nil {
+		t.records = map[string][]byte{}
+	}
+	t.records[key] = nil
+}
+
+// Append implements [relay.Tx].
+func (t *tx) Append(log string, n uint64, text []byte) {
+	switch last := t.last(log); {
+	case log == "" || len(log) > relay.MaxKey:
+		t.fail(fmt.Errorf("appending: a name of %d bytes", len(log)))
+		return
+	case n != last+1:
+		t.fail(fmt.Errorf("appending entry %d to a log of %d", n, last))
+		return
+	}
+	if t.entries == nil {
+		t.entries = map[string][]entry{}
+	}
+	t.entries[log] = append(t.entries[log], entry{n, text})
+}
+
+// last returns the number of the last entry of a log.
+func (t *tx) last(log string) uint64 {
+	if own := t.entries[log]; len(own) > 0 {
+		return own[len(own)-1].n
+	}
+	if t.dropped[log] {
+		return 0
+	}
+	prefix := place(log, 0)[:len(log)+1]
+	c := t.b.Bucket(bucketIndex).Cursor()
+	k, _ := c.Seek(append(append([]byte(log), 0), "\xff\xff\xff\xff\xff\xff\xff\xff\xff"...))
+	if k == nil {
+		k, _ = c.Last()
+	} else {
+		k, _ = c.Prev()
+	}
+	if !strings.HasPrefix(string(k), string(prefix)) || len(k) != len(prefix)+8 {
+		return 0
+	}
+	return binary.BigEndian.Uint64(k[len(prefix):])
+}
+
+// Drop implements [relay.Tx].
+func (t *tx) Drop(log string, _ uint64) {
+	if t.dropped == nil {
+		t.dropped = map[string]bool{}
+	}
+	t.dropped[log] = true
+	delete(t.entries, log)
+}
+
+// write writes what the transaction has gathered.
+func (t *tx) write(b *bolt.Tx) error {
+	records, log, index := b.Bucket(bucketRecords), b.Bucket(bucketLog), b.Bucket(bucketIndex)
+	log.FillPercent = 1 // grows at its end only
+	for name := range t.dropped {
+		prefix := place(name, 0)[:len(name)+1]
+		var places [][]byte
+		c := index.Cursor()
+		for k, seq := c.Seek(prefix); strings.HasPrefix(string(k), string(prefix)); k, seq = c.Next() {
+			places = append(places, slices.Clone(k))
+			if err := log.Delete(seq); err != nil {
+				return err
+			}
+		}
+		for _, k := range places {
+			if err := index.Delete(k); err != nil {
+				return err
+			}
+		}
+	}
+	for name, list := range t.entries {
+		for _, e := range list {
+			seq, err := log.NextSequence()
+			if err != nil {
+				return err
+			}
+			at := binary.BigEndian.AppendUint64(nil, seq)
+			if err := errors.Join(log.Put(at, e.text), index.Put(place(name, e.n), at)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(t.records)) {
+		var err error
+		if record := t.records[key]; record == nil {
+			err = records.Delete([]byte(key))
+		} else {
+			err = records.Put([]byte(key), record)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

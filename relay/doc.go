@@ -1,0 +1,28 @@
+// Package relay carries signed messages between agents that have no address of their
+// own: mailboxes with consent and quotas, over HTTP and websocket (RFC 0001, SPEC §9.3).
+//
+//	driver.go     what stores the mail: records and logs, in transactions
+//	mailboxes.go  the relay itself, on any driver
+//	agents.go     registration by a signed challenge, and tokens
+//	sessions.go   naming is a reservation: create, join, decline, close
+//	consent.go    whose invitations an agent wants to see
+//	log.go        append, read, acknowledge
+//	enclosure.go  what parties sign and send beside the chain
+//	sweep.go      what ends and goes by itself
+//	limits.go     what one agent may take
+//	server.go     the operations over HTTP; socket.go: and over a websocket, with delivery
+//	client.go     the other end: it trusts the relay with nothing but time
+//
+// A relay session is a log. An agent's mailbox is a cursor in each log of its sessions;
+// one append serves all parties. The relay orders, stores and delivers, and checks what
+// decides whether a message has its place: who sent it, that its sender signed it, and
+// that it continues the chain. It reads no offers.
+//
+// # Trust
+//
+// Naming an agent reserves a place for it. Nothing flows until it has joined with its
+// own token, and only who has joined reads the log. An id stays bound to the key that
+// registered it. A relay can delay, withhold and choose which of two messages came
+// first; it cannot forge, alter, reorder or replay, and where it tries, [Client] says
+// how.
+package relay

@@ -1,0 +1,69 @@
+package relay
+
+import (
+	"fmt"
+	"time"
+)
+
+// Limits are what one agent, or all together, may take from a relay. They are
+// published at /.well-known/concordia-relay. Zero fields of the Limits that
+// [NewMailboxes] is given are the defaults.
+type Limits struct {
+	MessageSize       int64 `json:"message_bytes"`               // bytes of a message
+	EnclosureSize     int64 `json:"enclosure_bytes"`             // bytes of an enclosure
+	Parties           int64 `json:"parties_per_session"`         // the initiator among them
+	LivePerInitiator  int64 `json:"live_sessions_per_initiator"` // neither ended nor expired
+	Live              int64 `json:"live_sessions"`               // of all
+	SessionLife       Span  `json:"session_seconds"`             // if the initiator does not say
+	MaxSessionLife    Span  `json:"max_session_seconds"`         // it can ask for
+	Idle              Span  `json:"idle_seconds"`                // without an entry, then a session ends
+	Invitations       int64 `json:"invitations_per_agent"`       // unanswered
+	InvitationsSender int64 `json:"invitations_per_sender"`      // of them, unless the agent has allowed the sender
+	Undelivered       int64 `json:"undelivered_per_mailbox"`     // entries nobody acknowledged
+	UndeliveredSender int64 `json:"undelivered_per_sender"`      // of them, of one sender
+	Entries           int64 `json:"entries_per_session"`         // messages and enclosures
+	SessionSize       int64 `json:"bytes_per_session"`           // of them
+	InitiatorSize     int64 `json:"bytes_per_initiator"`         // of all sessions that are kept
+	Agents            int64 `json:"agents"`                      // registered
+	Tokens            int64 `json:"tokens_per_agent"`            // the oldest goes first
+	Consents          int64 `json:"consents_per_agent"`          // decisions that are kept
+	Retention         Span  `json:"retention_seconds"`           // of what has ended
+	AppendsPerSecond  int64 `json:"appends_per_second"`          // of one agent, in the long run
+	AppendBurst       int64 `json:"append_burst"`                // at once
+	CallsPerSecond    int64 `json:"calls_per_second"`            // of one agent or, unauthenticated, one address
+	CallBurst         int64 `json:"call_burst"`
+	FreeSpace         int64 `json:"-"` // bytes that have to stay free on disk
+}
+
+// A Span is a duration of whole seconds.
+type Span time.Duration
+
+// MarshalJSON writes the seconds.
+func (s Span) MarshalJSON() ([]byte, error) {
+	return fmt.Append(nil, int64(time.Duration(s)/time.Second)), nil
+}
+
+// UnmarshalJSON reads seconds.
+func (s *Span) UnmarshalJSON(text []byte) error {
+	var n int64
+	if _, err := fmt.Sscanf(string(text)+".", "%d.", &n); err != nil || n < 0 || n > int64(maxSpan/time.Second) {
+		return fmt.Errorf("want seconds, a whole number from 0 to %d", int64(maxSpan/time.Second))
+	}
+	*s = Span(time.Duration(n) * time.Second)
+	return nil
+}
+
+const maxSpan = 100 * 366 * 24 * time.Hour
+
+// DefaultLimits are for a relay that serves strangers from one machine.
+var defaultLimits = Limits{
+	MessageSize: 256 << 10, EnclosureSize: 64 << 10, Parties: 16,
+	LivePerInitiator: 100, Live: 10_000, SessionLife: Span(24 * time.Hour), MaxSessionLife: Span(7 * 24 * time.Hour), Idle: Span(24 * time.Hour),
+	Invitations: 100, InvitationsSender: 10,
+	Undelivered: 1000, UndeliveredSender: 200, Entries: 10_000, SessionSize: 64 << 20, InitiatorSize: 1 << 30,
+	Agents: 100_000, Tokens: 8, Consents: 10_000, Retention: Span(30 * 24 * time.Hour),
+	AppendsPerSecond: 50, AppendBurst: 500, CallsPerSecond: 20, CallBurst: 200, FreeSpace: 256 << 20,
+}
+
+// DefaultLimits returns the limits of a relay that serves strangers from one machine.
+func DefaultLimits() Limits { return defaultLimits }

@@ -1,0 +1,309 @@
+package relay
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/concordia-node/concordia/wire"
+)
+
+// An EntryKind says what an entry of a log is.
+type EntryKind byte
+
+// The kinds of entries.
+const (
+	KindMessage   EntryKind = 'm'
+	KindEnclosure EntryKind = 'e'
+)
+
+// An UnverifiedEntry is an entry of a session's log, as a relay hands it out.
+type UnverifiedEntry struct {
+	Number   uint64 // from 1
+	Kind     EntryKind
+	Appended time.Time    // as the relay says
+	Sender   wire.AgentID // as the relay says
+	Text     []byte       // canonical JSON of the message or enclosure
+}
+
+// An Appended is where an entry has its place.
+type Appended struct {
+	Number uint64
+	Hash   wire.Hash
+}
+
+// Before is what was in the log of a session before a message.
+type Before struct {
+	Session wire.SessionID
+	Tip     wire.Tip
+	reader  func(func(Reader) error) error
+}
+
+// Messages yields the messages that are in the log, oldest first.
+func (b *Before) Messages() iter.Seq2[wire.Value, error] {
+	return func(yield func(wire.Value, error) bool) {
+		stopped := false
+		err := b.reader(func(r Reader) error {
+			for _, e := range r.Entries(string(b.Session), 1) {
+				if len(e) < entryHeader || EntryKind(e[0]) != KindMessage {
+					continue
+				}
+				v, err := wire.Parse(e[entryHeader:], wire.DocumentLimits)
+				if err != nil {
+					return err
+				}
+				if !yield(v, nil) {
+					stopped = true
+					return nil
+				}
+			}
+			return nil
+		})
+		if err != nil && !stopped {
+			yield(wire.Value{}, err)
+		}
+	}
+}
+
+// Append adds a message or an enclosure of an agent to the log of its session, and
+// returns when it is durable. The same once more gives the same answer. (SPEC §9.3)
+func (m *Mailboxes) Append(ctx context.Context, who Agent, v wire.Value) (Appended, error) {
+	if _, ok := v.Get("concordia_enclosure"); ok {
+		if int64(len(v.Canonical())) > m.opts.Limits.EnclosureSize {
+			return Appended{}, quota("enclosure_bytes", "the enclosure is too large")
+		}
+		e, err := VerifyEnclosure(v, who)
+		if err != nil {
+			return Appended{}, rejected(err)
+		}
+		return m.append(ctx, &parcel{who.ID, e.Session, string(e.ID), e.value, e.Hash(), KindEnclosure, nil})
+	}
+	if int64(len(v.Canonical())) > m.opts.Limits.MessageSize {
+		return Appended{}, quota("message_bytes", "the message is too large")
+	}
+	u, err := wire.ReadMessage(v)
+	if err != nil {
+		return Appended{}, rejected(err)
+	}
+	msg, err := u.Verify(who)
+	if err != nil {
+		return Appended{}, rejected(err)
+	}
+	if m.opts.Admit != nil {
+		if err := m.admit(ctx, who.ID, msg); err != nil {
+			return Appended{}, err
+		}
+	}
+	return m.append(ctx, &parcel{who.ID, msg.Session, string(msg.ID), v, msg.Hash(), KindMessage, msg})
+}
+
+// admit asks the session's rules, if the message can have its place at all.
+func (m *Mailboxes) admit(ctx context.Context, agent wire.AgentID, msg *wire.Message) error {
+	var h head
+	ours := false
+	err := m.driver.View(ctx, func(r Reader) error {
+		s, head, err := m.get(r, msg.Session)
+		h, ours = head, s != nil && s.joined(agent)
+		return err
+	})
+	if err != nil || !ours || msg.PrevHash != h.tip.Hash {
+		return err // append says so
+	}
+	before := &Before{msg.Session, h.tip, func(f func(Reader) error) error { return m.driver.View(ctx, f) }}
+	return rejected(m.opts.Admit(ctx, before, msg))
+}
+
+// A parcel is what is to be appended, verified.
+type parcel struct {
+	from    wire.AgentID
+	session wire.SessionID
+	id      string
+	value   wire.Value
+	hash    wire.Hash
+	kind    EntryKind
+	message *wire.Message // nil: an enclosure
+}
+
+func (m *Mailboxes) append(ctx context.Context, p *parcel) (done Appended, err error) {
+	now := m.now()
+	var s *sessionRecord
+	fresh := false
+	err = m.driver.Update(ctx, func(tx Tx) error {
+		var h head
+		var err error
+		if s, h, err = m.of(tx, p.from, p.session); err != nil {
+			return err
+		}
+		if !s.joined(p.from) {
+			return errNoSession
+		}
+		at := key(keyID, string(p.session), p.id)
+		if known := tx.Get(at); len(known) == 8+len(p.hash) {
+			if wire.Hash(known[8:]) != p.hash {
+				return refuse(CodeIDConflict, "another entry has the id")
+			}
+			done, fresh = Appended{number(known), p.hash}, false
+			return nil
+		}
+		if err := m.takes(tx, s, &h, p, now); err != nil {
+			return err
+		}
+		text := p.value.Canonical()
+		h.entries++
+		h.bytes += uint64(len(text))
+		h.last = now
+		if p.message != nil {
+			h.tip.Append(p.message)
+		}
+		for _, to := range s.Parties {
+			if to.Standing == Joined && to.Agent != p.from {
+				m.undelivered(tx, to.Agent, p.from, 1)
+			}
+		}
+		add(tx, key(keyBytes, string(s.initiator())), int64(len(text)))
+		tx.Append(string(p.session), h.entries, encodeEntry(p.kind, s.party(p.from), now, text))
+		tx.Put(at, append(binary.BigEndian.AppendUint64(nil, h.entries), p.hash[:]...))
+		tx.Put(key(keyHead, string(p.session)), h.encode())
+		done, fresh = Appended{h.entries, p.hash}, true
+		return nil
+	})
+	if err == nil && fresh {
+		m.wake(s)
+	}
+	return done, err
+}
+
+// takes reports whether a session takes an entry now.
+func (m *Mailboxes) takes(tx Tx, s *sessionRecord, h *head, p *parcel, now time.Time) error {
+	l := &m.opts.Limits
+	size := uint64(len(p.value.Canonical()))
+	_, free := m.driver.Size()
+	others := 0
+	for _, to := range s.Parties {
+		if to.Standing != Joined || to.Agent == p.from {
+			continue
+		}
+		others++
+		if count(tx, key(keyMailbox, string(to.Agent), string(p.from))) >= uint64(l.UndeliveredSender) {
+			return quota("undelivered_per_sender", "a party has as much unread mail of yours as it takes")
+		}
+		if count(tx, key(keyMailbox, string(to.Agent))) >= uint64(l.Undelivered) {
+			return quota("undelivered_per_mailbox", "a party has as much unread mail as it takes")
+		}
+	}
+	switch {
+	case !s.isLive(now):
+		return refuse(CodeEnded, "the session has ended")
+	case others == 0:
+		return refuse(CodeNotActive, "nobody else has joined yet")
+	case h.entries >= uint64(l.Entries):
+		return quota("entries_per_session", "the session has as many entries as it takes")
+	case h.bytes+size > uint64(l.SessionSize):
+		return quota("bytes_per_session", "the session is as long as it may be")
+	case count(tx, key(keyBytes, string(s.initiator())))+size > uint64(l.InitiatorSize):
+		return quota("bytes_per_initiator", "the initiator's sessions take as much space as they may")
+	case free >= 0 && free < l.FreeSpace:
+		return quota("free_bytes", "the relay's disk is full")
+	case p.message == nil:
+		return nil
+	}
+	err := h.tip.Admit(p.message, now)
+	if refused, ok := rejected(err).(*Error); ok {
+		if refused.Violation.Rule == wire.RulePrevHash {
+			refused.Code, refused.Length = CodeChainConflict, h.entries
+			refused.Tip = &wire.TipError{Tip: h.tip.Hash, Len: h.tip.Len}
+		}
+		return refused
+	}
+	return err
+}
+
+// undelivered changes how many entries of a sender an agent has not acknowledged. Its
+// own do not count.
+func (m *Mailboxes) undelivered(tx Tx, agent, sender wire.AgentID, by int64) {
+	if agent != sender {
+		add(tx, key(keyMailbox, string(agent)), by)
+		add(tx, key(keyMailbox, string(agent), string(sender)), by)
+	}
+}
+
+// senderOf returns who sent an entry.
+func senderOf(s *sessionRecord, e []byte) (wire.AgentID, error) {
+	if len(e) < entryHeader || int(e[1]) >= len(s.Parties) {
+		return "", fmt.Errorf("reading an entry: %w", errDamaged)
+	}
+	return s.Parties[e[1]].Agent, nil
+}
+
+// Read returns entries of a session's log from number from on, to a party that has
+// joined: at most most, and after the first not more than size bytes of them.
+func (m *Mailboxes) Read(ctx context.Context, agent wire.AgentID, session wire.SessionID, from uint64, most, size int) (list []UnverifiedEntry, err error) {
+	err = m.driver.View(ctx, func(r Reader) error {
+		list = nil
+		s, _, err := m.of(r, agent, session)
+		if err != nil {
+			return err
+		}
+		if !s.joined(agent) {
+			return errNoSession
+		}
+		total := 0
+		for n, e := range r.Entries(string(session), max(1, from)) {
+			sender, err := senderOf(s, e)
+			if err != nil {
+				return err
+			}
+			if total += len(e); len(list) == most || len(list) > 0 && total > size {
+				return nil
+			}
+			list = append(list, UnverifiedEntry{
+				Number: n, Kind: EntryKind(e[0]), Sender: sender, Appended: time.Unix(0, int64(number(e[2:]))).UTC(),
+				Text: append([]byte(nil), e[entryHeader:]...),
+			})
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Ack moves an agent's cursor to entry number n: the relay need not keep it and those
+// before for the agent. It says nothing about whether the agent liked them.
+func (m *Mailboxes) Ack(ctx context.Context, agent wire.AgentID, session wire.SessionID, n uint64) error {
+	return m.driver.Update(ctx, func(tx Tx) error {
+		s, h, err := m.of(tx, agent, session)
+		if err != nil {
+			return err
+		}
+		at := key(keyMember, string(agent), string(session))
+		me, err := decodeMember(tx.Get(at))
+		switch {
+		case !s.joined(agent):
+			return errNoSession
+		case err != nil:
+			return err
+		case n > h.entries:
+			return refuse(CodeBadRequest, "the log is not that long")
+		case n <= me.cursor:
+			return nil
+		}
+		read := map[wire.AgentID]int64{}
+		for i, e := range tx.Entries(string(session), me.cursor+1) {
+			if i > n {
+				break
+			}
+			sender, err := senderOf(s, e)
+			if err != nil {
+				return err
+			}
+			read[sender]++
+		}
+		for sender, count := range read {
+			m.undelivered(tx, agent, sender, -count)
+		}
+		me.cursor = n
+		tx.Put(at, me.encode())
+		return nil
+	})
+}

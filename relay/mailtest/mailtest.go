@@ -1,0 +1,433 @@
+// Package mailtest is the contract of relay.Driver, as a test: every driver runs it.
+package mailtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/concordia-node/concordia/relay"
+)
+
+// Run tests a driver. open opens the mail that is kept in a folder, or whatever the
+// folder stands for, and is called again after Close.
+func Run(t *testing.T, open func(t *testing.T, dir string) relay.Driver) {
+	for name, test := range map[string]func(*testing.T, *mail){
+		"records":                  records,
+		"logs":                     logs,
+		"a refusal writes nothing": refusals,
+		"reads its own writes":     ownWrites,
+		"scans":                    scans,
+		"like a map":               model,
+		"one after the other":      serial,
+		"reopened":                 reopened,
+		"wakes":                    wakes,
+		"compacts in use":          compacts,
+		"faults":                   faults,
+		"done contexts":            contexts,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			m := &mail{T: t, Driver: open(t, dir), reopen: func() relay.Driver { return open(t, dir) }}
+			t.Cleanup(func() {
+				if err := m.Close(); err != nil {
+					t.Errorf("closing: %v", err)
+				}
+			})
+			test(t, m)
+		})
+	}
+}
+
+// mail is a driver under test.
+type mail struct {
+	*testing.T
+	relay.Driver
+	reopen func() relay.Driver
+}
+
+func (m *mail) update(f func(relay.Tx)) {
+	m.Helper()
+	if err := m.Update(context.Background(), func(tx relay.Tx) error { f(tx); return nil }); err != nil {
+		m.Fatal(err)
+	}
+}
+
+func (m *mail) view(f func(relay.Reader)) {
+	m.Helper()
+	if err := m.View(context.Background(), func(r relay.Reader) error { f(r); return nil }); err != nil {
+		m.Fatal(err)
+	}
+}
+
+// wantRecords compares the records below a prefix with "key=record" each.
+func wantRecords(t *testing.T, r relay.Reader, prefix, after string, want ...string) {
+	t.Helper()
+	var got []string
+	for k, v := range r.Scan(prefix, after) {
+		got = append(got, k+"="+string(v))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("scan of %q after %q: %q, want %q", prefix, after, got, want)
+	}
+}
+
+func wantEntries(t *testing.T, r relay.Reader, log string, from uint64, want ...string) {
+	t.Helper()
+	var got []string
+	for n, e := range r.Entries(log, from) {
+		got = append(got, fmt.Sprintf("%d=%s", n, e))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("entries of %q from %d: %q, want %q", log, from, got, want)
+	}
+}
+
+func records(t *testing.T, m *mail) {
+	m.update(func(tx relay.Tx) {
+		tx.Put("a", []byte("1"))
+		tx.Put("b\x00\xff", nil)
+		tx.Put(strings.Repeat("k", relay.MaxKey), []byte("long"))
+	})
+	m.view(func(r relay.Reader) {
+		if string(r.Get("a")) != "1" || r.Get("b") != nil || r.Get("b\x00\xff") == nil || len(r.Get("b\x00\xff")) != 0 ||
+			string(r.Get(strings.Repeat("k", relay.MaxKey))) != "long" {
+			t.Error("the records are not what was put")
+		}
+	})
+	m.update(func(tx relay.Tx) {
+		tx.Put("a", []byte("2"))
+		tx.Delete("b\x00\xff")
+		tx.Delete("nothing")
+	})
+	m.view(func(r relay.Reader) {
+		if string(r.Get("a")) != "2" || r.Get("b\x00\xff") != nil {
+			t.Error("the records are not what was put")
+		}
+	})
+}
+
+func logs(t *testing.T, m *mail) {
+	m.update(func(tx relay.Tx) {
+		tx.Append("s", 1, []byte("one"))
+		tx.Append("s2", 1, []byte("other"))
+		tx.Append("s", 2, nil)
+	})
+	m.update(func(tx relay.Tx) { tx.Append("s", 3, []byte("three")) })
+	m.view(func(r relay.Reader) {
+		wantEntries(t, r, "s", 1, "1=one", "2=", "3=three")
+		wantEntries(t, r, "s", 3, "3=three")
+		wantEntries(t, r, "s", 4)
+		wantEntries(t, r, "s2", 1, "1=other")
+		wantEntries(t, r, "none", 1)
+	})
+	m.update(func(tx relay.Tx) { tx.Drop("s", 3) })
+	m.view(func(r relay.Reader) {
+		wantEntries(t, r, "s", 1)
+		wantEntries(t, r, "s2", 1, "1=other")
+	})
+	m.update(func(tx relay.Tx) { tx.Append("s", 1, []byte("again")) })
+	m.view(func(r relay.Reader) { wantEntries(t, r, "s", 1, "1=again") })
+}
+
+var errRefused = errors.New("refused")
+
+func refusals(t *testing.T, m *mail) {
+	m.update(func(tx relay.Tx) { tx.Append("s", 1, []byte("one")) })
+	err := m.Update(context.Background(), func(tx relay.Tx) error {
+		tx.Put("a", []byte("1"))
+		tx.Append("s", 2, []byte("two"))
+		tx.Drop("s", 1)
+		return errRefused
+	})
+	if !errors.Is(err, errRefused) {
+		t.Errorf("Update = %v", err)
+	}
+	m.view(func(r relay.Reader) {
+		wantRecords(t, r, "", "")
+		wantEntries(t, r, "s", 1, "1=one")
+	})
+}
+
+func ownWrites(t *testing.T, m *mail) {
+	m.update(func(tx relay.Tx) {
+		tx.Put("a", []byte("1"))
+		tx.Put("c", []byte("3"))
+		tx.Append("s", 1, []byte("one"))
+	})
+	m.update(func(tx relay.Tx) {
+		tx.Put("b", []byte("2"))
+		tx.Put("c", []byte("4"))
+		tx.Delete("a")
+		tx.Append("s", 2, []byte("two"))
+		if string(tx.Get("b")) != "2" || tx.Get("a") != nil {
+			t.Error("a transaction does not read what it wrote")
+		}
+		wantRecords(t, tx, "", "", "b=2", "c=4")
+		wantEntries(t, tx, "s", 1, "1=one", "2=two")
+		tx.Drop("s", 2)
+		wantEntries(t, tx, "s", 1)
+		tx.Append("s", 1, []byte("new"))
+		wantEntries(t, tx, "s", 1, "1=new")
+	})
+	m.view(func(r relay.Reader) { wantEntries(t, r, "s", 1, "1=new") })
+}
+
+func scans(t *testing.T, m *mail) {
+	m.update(func(tx relay.Tx) {
+		for _, k := range []string{"a", "b", "b\x00", "b\x00x", "b\x00y", "b1", "c"} {
+			tx.Put(k, []byte("v"))
+		}
+	})
+	m.view(func(r relay.Reader) {
+		wantRecords(t, r, "b", "", "b=v", "b\x00=v", "b\x00x=v", "b\x00y=v", "b1=v")
+		wantRecords(t, r, "b\x00", "b\x00x", "b\x00y=v")
+		wantRecords(t, r, "b\x00", "b\x00w", "b\x00x=v", "b\x00y=v")
+		wantRecords(t, r, "b\x00", "a", "b\x00=v", "b\x00x=v", "b\x00y=v")
+		wantRecords(t, r, "b\x00", "c")
+		wantRecords(t, r, "d", "")
+		for range r.Scan("b", "") {
+			break // early
+		}
+	})
+}
+
+// model compares a long run of random transactions with maps.
+func model(t *testing.T, m *mail) {
+	random := rand.New(rand.NewPCG(1, 2))
+	records, entries := map[string]string{}, map[string][]string{}
+	for range 300 {
+		r, e := maps.Clone(records), map[string][]string{}
+		for log, list := range entries {
+			e[log] = slices.Clone(list)
+		}
+		refuse := random.IntN(4) == 0
+		type write func(tx relay.Tx)
+		var writes []write
+		for range random.IntN(6) {
+			key, log := fmt.Sprintf("%c%d", 'a'+random.IntN(3), random.IntN(9)), fmt.Sprintf("log%d", random.IntN(3))
+			text := fmt.Sprint(random.IntN(1000))
+			switch random.IntN(5) {
+			case 0, 1:
+				writes = append(writes, func(tx relay.Tx) { tx.Put(key, []byte(text)) })
+				r[key] = text
+			case 2:
+				writes = append(writes, func(tx relay.Tx) { tx.Delete(key) })
+				delete(r, key)
+			case 3:
+				e[log] = append(e[log], text)
+				n := uint64(len(e[log]))
+				writes = append(writes, func(tx relay.Tx) { tx.Append(log, n, []byte(text)) })
+			case 4:
+				if n := len(e[log]); n > 5 {
+					writes = append(writes, func(tx relay.Tx) { tx.Drop(log, uint64(n)) })
+					e[log] = nil
+				}
+			}
+		}
+		err := m.Update(context.Background(), func(tx relay.Tx) error {
+			for _, w := range writes {
+				w(tx)
+			}
+			same(t, tx, r, e)
+			if refuse {
+				return errRefused
+			}
+			return nil
+		})
+		if refuse != errors.Is(err, errRefused) || !refuse && err != nil {
+			t.Fatal(err)
+		}
+		if !refuse {
+			records, entries = r, e
+		}
+		m.view(func(reader relay.Reader) { same(t, reader, records, entries) })
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+func same(t *testing.T, r relay.Reader, records map[string]string, entries map[string][]string) {
+	t.Helper()
+	var want []string
+	for _, k := range slices.Sorted(maps.Keys(records)) {
+		want = append(want, k+"="+records[k])
+	}
+	wantRecords(t, r, "", "", want...)
+	for log, list := range entries {
+		var want []string
+		for i, text := range list {
+			want = append(want, fmt.Sprintf("%d=%s", i+1, text))
+		}
+		wantEntries(t, r, log, 1, want...)
+	}
+}
+
+// serial has many callers who each read a number and write the next, and take a place
+// where few are left: none is lost, and as many get a place as there are, but for what
+// the driver says.
+func serial(t *testing.T, m *mail) {
+	const callers, each, places = 16, 25, 100
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	taken := 0
+	for range callers {
+		all.Go(func() {
+			for range each {
+				err := m.Update(context.Background(), func(tx relay.Tx) error {
+					n := len(tx.Get("n")) + 1
+					tx.Put("n", []byte(strings.Repeat("x", n)))
+					tx.Append("log", uint64(n), []byte(fmt.Sprint(n)))
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+				err = m.Update(context.Background(), func(tx relay.Tx) error {
+					n := len(tx.Get("places"))
+					if n >= places {
+						return errRefused
+					}
+					tx.Put("places", []byte(strings.Repeat("x", n+1)))
+					return nil
+				})
+				if err == nil {
+					mu.Lock()
+					taken++
+					mu.Unlock()
+				} else if !errors.Is(err, errRefused) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if taken < places || taken > places+m.Slack() {
+		t.Errorf("%d got a place of %d, and the slack is %d", taken, places, m.Slack())
+	}
+	m.view(func(r relay.Reader) {
+		if n := len(r.Get("n")); n != callers*each {
+			t.Errorf("counted to %d, want %d", n, callers*each)
+		}
+		last := uint64(0)
+		for n, e := range r.Entries("log", 1) {
+			if last++; n != last || string(e) != fmt.Sprint(n) {
+				t.Errorf("entry %d is %q after %d", n, e, last-1)
+			}
+		}
+		if last != callers*each {
+			t.Errorf("%d entries", last)
+		}
+	})
+}
+
+func reopened(t *testing.T, m *mail) {
+	m.update(func(tx relay.Tx) {
+		tx.Put("a", []byte("1"))
+		tx.Append("s", 1, []byte("one"))
+	})
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m.Driver = m.reopen()
+	m.update(func(tx relay.Tx) { tx.Append("s", 2, []byte("two")) })
+	m.view(func(r relay.Reader) {
+		wantRecords(t, r, "", "", "a=1")
+		wantEntries(t, r, "s", 1, "1=one", "2=two")
+	})
+}
+
+func wakes(t *testing.T, m *mail) {
+	heard := make(chan string, 10)
+	stop := m.Listen("a", func(session string) { heard <- "1 " + session })
+	stop2 := m.Listen("a", func(session string) { heard <- "2 " + session })
+	defer stop2()
+	m.Wake("b", "s")
+	m.Wake("a", "s")
+	if got := []string{<-heard, <-heard}; !slices.Contains(got, "1 s") || !slices.Contains(got, "2 s") {
+		t.Errorf("heard %q", got)
+	}
+	stop()
+	stop()
+	m.Wake("a", "t")
+	if got := <-heard; got != "2 t" {
+		t.Errorf("heard %q after one stopped", got)
+	}
+}
+
+func compacts(t *testing.T, m *mail) {
+	big := []byte(strings.Repeat("x", 10_000))
+	for i := range 200 {
+		m.update(func(tx relay.Tx) {
+			tx.Append("gone", uint64(i+1), big)
+			tx.Put(fmt.Sprintf("gone%d", i), big)
+		})
+	}
+	m.update(func(tx relay.Tx) {
+		tx.Append("kept", 1, []byte("entry"))
+		tx.Put("kept", []byte("record"))
+		tx.Drop("gone", 200)
+		for i := range 200 {
+			tx.Delete(fmt.Sprintf("gone%d", i))
+		}
+	})
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() { m.update(func(tx relay.Tx) { tx.Put(fmt.Sprintf("during%02d", i), nil) }) })
+	}
+	if err := m.Compact(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	all.Wait()
+	m.view(func(r relay.Reader) {
+		wantEntries(t, r, "kept", 1, "1=entry")
+		wantEntries(t, r, "gone", 1)
+		wantRecords(t, r, "kept", "", "kept=record")
+		n := 0
+		for range r.Scan("during", "") {
+			n++
+		}
+		if n != 20 {
+			t.Errorf("%d records that were written meanwhile", n)
+		}
+	})
+}
+
+func faults(t *testing.T, m *mail) {
+	for what, f := range map[string]func(relay.Tx){
+		"no key":           func(tx relay.Tx) { tx.Put("", nil) },
+		"a long key":       func(tx relay.Tx) { tx.Put(strings.Repeat("k", relay.MaxKey+1), nil) },
+		"a gap":            func(tx relay.Tx) { tx.Append("s", 2, nil) },
+		"number zero":      func(tx relay.Tx) { tx.Append("s", 0, nil) },
+		"a number twice":   func(tx relay.Tx) { tx.Append("s", 1, nil); tx.Append("s", 1, nil) },
+		"a log of no name": func(tx relay.Tx) { tx.Append("", 1, nil) },
+	} {
+		err := m.Update(context.Background(), func(tx relay.Tx) error {
+			tx.Put("a", []byte(what))
+			f(tx)
+			return errRefused // the fault takes precedence
+		})
+		if err == nil || errors.Is(err, errRefused) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	m.view(func(r relay.Reader) { wantRecords(t, r, "", "") })
+}
+
+func contexts(t *testing.T, m *mail) {
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := m.Update(done, func(relay.Tx) error { t.Error("it ran"); return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("Update = %v", err)
+	}
+	if err := m.View(done, func(relay.Reader) error { t.Error("it ran"); return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("View = %v", err)
+	}
+}
