@@ -1,10 +1,17 @@
-// Command interop makes sample sessions for other implementations to check: each a
-// transcript with its receipt, signed with published seeds, so that everybody can
-// make the same bytes. See README.md here for how the Python and the JavaScript
-// reference implementations check them.
+// Command interop makes samples for other implementations to check: sessions, each a
+// transcript with its receipt, and one artifact or more of every kind that this
+// program issues. All are signed with published seeds, at published times, so that
+// everybody can make the same bytes. See README.md here for how the Python and the
+// JavaScript reference implementations check them.
 //
 //	go run ./examples/interop          write the samples
 //	go run ./examples/interop -check   fail if they are not what would be written
+//
+//	main.go        the sessions
+//	artifacts.go   what a sample of an artifact is
+//	statements.go  artifacts in which an agent says something
+//	receipts.go    artifacts that are made of receipts
+//	chains.go      artifacts of chain sessions
 package main
 
 import (
@@ -101,19 +108,17 @@ func key(name string) wire.PrivateKey {
 	return k
 }
 
-// play makes the document of a sample.
-func (s sample) play() session.Document {
+// play makes the transcript of a sample, and the draft of the receipt that closes it.
+func (s sample) play() (session.Document, attest.Draft) {
 	id := wire.SessionID("ses_sample_" + s.name)
 	t := session.NewTranscript(id, nil)
 	now := began
 	var doc session.Document
 	for i, mv := range s.moves {
 		now = now.Add(time.Duration(mv.after) * time.Second)
-		body, err := wire.Parse([]byte(mv.body), wire.DocumentLimits)
-		check(err)
 		e := wire.Envelope{
 			Type: mv.typ, ID: wire.MessageID(fmt.Sprintf("msg_%s_%d", s.name, i+1)), Session: id, Time: now,
-			From: wire.AgentID(mv.from), PrevHash: t.Tip(), Body: body, Reasoning: mv.says,
+			From: wire.AgentID(mv.from), PrevHash: t.Tip(), Body: parse(mv.body), Reasoning: mv.says,
 		}
 		if mv.typ == wire.TypeOpen {
 			e.To = []wire.AgentID{"buyer"}
@@ -125,13 +130,18 @@ func (s sample) play() session.Document {
 	}
 	draft, err := t.Receipt(now.Add(s.expires))
 	check(err)
-	doc.Receipt, err = draft.Value()
+	return doc, draft
+}
+
+// signedByAll returns the attestation of a draft with the signatures of its parties.
+func signedByAll(d attest.Draft) wire.Value {
+	receipt, err := d.Value()
 	check(err)
-	for _, party := range t.Session().Parties() {
-		doc.Receipt, err = attest.Countersign(doc.Receipt, party, key(string(party)))
+	for _, party := range d.Parties {
+		receipt, err = attest.Countersign(receipt, party.Agent, key(string(party.Agent)))
 		check(err)
 	}
-	return doc
+	return receipt
 }
 
 func main() {
@@ -144,10 +154,16 @@ func main() {
 		keys[name] = key(name).Public()
 	}
 	files := map[string]any{"keys": keys}
+	receipts := map[string]attest.Draft{}
 	for _, s := range samples {
-		v, err := s.play().Value()
+		doc, draft := s.play()
+		doc.Receipt, receipts[s.name] = signedByAll(draft), draft
+		v, err := doc.Value()
 		check(err)
 		files[s.name] = v
+	}
+	for _, a := range artifacts(receipts) {
+		files[filepath.Join("artifacts", a.name)] = a.document()
 	}
 	var stale []string
 	for name, content := range files {
@@ -156,6 +172,7 @@ func main() {
 		text := []byte(v.Canonical() + "\n")
 		path := filepath.Join(*dir, name+".json")
 		if !*compare {
+			check(os.MkdirAll(filepath.Dir(path), 0o755))
 			check(os.WriteFile(path, text, 0o644))
 			continue
 		}
@@ -166,6 +183,12 @@ func main() {
 	if len(stale) > 0 {
 		check(errors.New("not what would be written now: " + strings.Join(stale, " ")))
 	}
+}
+
+func parse(text string) wire.Value {
+	v, err := wire.Parse([]byte(text), wire.DocumentLimits)
+	check(err)
+	return v
 }
 
 func check(err error) {
