@@ -184,6 +184,32 @@ func TestIssueAsAnother(t *testing.T) {
 	}
 }
 
+// A profile leaves nothing for a reader to fill in: some sign and verify a form in which
+// all of these members are.
+func TestIssueProfileComplete(t *testing.T) {
+	for _, draft := range []string{`{}`, `{"trust_signals":{"sovereignty":{"L1":"Full"}},"capabilities":{"languages":["de"]}}`} {
+		v, err := issuerOf(t, authority).Profile(parse(t, draft))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at, members := range map[string]string{
+			"":                          "type version agent_id name description capabilities negotiation_profile trust_signals endpoints location ttl updated_at",
+			"capabilities":              "categories offer_types resolution_methods max_concurrent_sessions languages currencies",
+			"negotiation_profile":       "style avg_rounds_to_agreement agreement_rate avg_session_duration_seconds concession_pattern",
+			"trust_signals":             "sovereignty concordia_sessions_completed attestation_count concordia_preferred",
+			"trust_signals.sovereignty": "L1 L2 L3 L4",
+			"location":                  "regions jurisdictions",
+		} {
+			for _, member := range strings.Fields(members) {
+				path := append(strings.FieldsFunc(at, func(r rune) bool { return r == '.' }), member)
+				if x, ok := v.At(path...); !ok || x.Kind() == wire.Null {
+					t.Errorf("the profile made of %s says nothing at %v", draft, path)
+				}
+			}
+		}
+	}
+}
+
 // A draft that its own verifier would refuse is not signed.
 func TestIssueRefuses(t *testing.T) {
 	text := func(name string) string {

@@ -201,12 +201,14 @@ func (i Issuer) Profile(v wire.Value) (wire.Value, error) {
 }
 
 // profileDefaults are what a profile says that says nothing. Every reader gets the
-// same canonical form from it: none has to fill anything in.
+// same canonical form from it: none has to fill anything in, as readers do that hold a
+// profile in types of their own and verify what they made of it.
 var profileDefaults = map[string]any{
 	"capabilities.categories": []string{}, "capabilities.offer_types": []string{"basic"}, "capabilities.resolution_methods": []string{},
 	"capabilities.max_concurrent_sessions": 1, "capabilities.languages": []string{}, "capabilities.currencies": []string{},
 	"negotiation_profile.style": "", "negotiation_profile.avg_rounds_to_agreement": 0, "negotiation_profile.agreement_rate": 0,
 	"negotiation_profile.avg_session_duration_seconds": 0, "negotiation_profile.concession_pattern": "",
-	"trust_signals.concordia_preferred": true,
-	"location.regions":                  []string{}, "location.jurisdictions": []string{},
+	"trust_signals.concordia_preferred": true, "trust_signals.concordia_sessions_completed": 0, "trust_signals.attestation_count": 0,
+	"trust_signals.sovereignty.L1": "", "trust_signals.sovereignty.L2": "", "trust_signals.sovereignty.L3": "", "trust_signals.sovereignty.L4": "",
+	"location.regions": []string{}, "location.jurisdictions": []string{},
 }

@@ -49,7 +49,6 @@ func histories(drafts map[string]attest.Draft) []artifact {
 	for _, name := range []string{"agreed", "conditional", "bundle", "rejected", "partial"} {
 		receipts, ids = append(receipts, signedByAll(drafts[name])), append(ids, drafts[name].ID)
 	}
-	receipts[1] = must(issuer("buyer", "fulfilled").Confirm(receipts[1], parse(`{"status": "fulfilled"}`)))
 	var list []artifact
 	for _, n := range []int{0, 1, 4, 5} {
 		name := fmt.Sprintf("bundle-of-%d", n)
@@ -67,8 +66,14 @@ func histories(drafts map[string]attest.Draft) []artifact {
 			input:   must(issuer("seller", p.name).Competence(receipts[:p.of], p.reveal...)),
 			context: wire.M{"require_aggregate": len(p.reveal) == p.of}})
 	}
+	fulfilled := []wire.Value{receipts[0], must(issuer("buyer", "fulfilled").Confirm(receipts[1], parse(`{"status": "fulfilled"}`)))}
+	list = append(list,
+		artifact{name: "bundle-fulfilled", kind: "receipt_bundle", input: must(issuer("seller", "bundle-fulfilled").Bundle(fulfilled))},
+		artifact{name: "proof-fulfilled", kind: "competence_proof", input: must(issuer("seller", "proof-fulfilled").Competence(fulfilled, ids[1], ids[0])),
+			context: wire.M{"require_aggregate": true}},
+	)
 	for n, name := range []string{"cosigned", "cosigned-fulfilled"} {
-		a, err := attest.ReadAttestation(receipts[n])
+		a, err := attest.ReadAttestation(fulfilled[n])
 		check(err)
 		unsigned := must(attest.Cosigned(a, "seller", key("buyer").Public()))
 		list = append(list, artifact{name: name, kind: "cosign", input: must(issuer("buyer", name).Cosign(unsigned, "seller")),
