@@ -107,7 +107,9 @@ var cosignedReceipt = artifactKind(
 		return attest.ReadCosignedParties(q.Input, wire.AgentID(did))
 	},
 	func(q Question, c *attest.CosignedReceipt) (*attest.CosignSubject, error) {
-		f, err := q.verifier(q.oneKey("counterparty_public_key_b64url"), false)
+		// The DIDs are the keys. The key of the context is the counterparty's, which is
+		// "expected-key", and not that of a publisher with any other id.
+		f, err := q.verifier(wire.DIDKeys{}, false)
 		publisher, missing := q.needText("publisher_did")
 		if missing != nil {
 			return nil, missing
