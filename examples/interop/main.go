@@ -6,12 +6,14 @@
 //
 //	go run ./examples/interop          write the samples
 //	go run ./examples/interop -check   fail if they are not what would be written
+//	go run ./examples/interop -vectors DIR   ask the public contract about them
 //
 //	main.go        the sessions
 //	artifacts.go   what a sample of an artifact is
 //	statements.go  artifacts in which an agent says something
 //	receipts.go    artifacts that are made of receipts
 //	chains.go      artifacts of chain sessions
+//	contract.go    what the profiles of the public contract are asked about them
 package main
 
 import (
@@ -147,23 +149,13 @@ func signedByAll(d attest.Draft) wire.Value {
 func main() {
 	dir := flag.String("dir", filepath.Join("examples", "interop", "samples"), "where the samples are")
 	compare := flag.Bool("check", false, "compare instead of writing")
+	suite := flag.String("vectors", "", "write no samples, but a conformance suite about them, to this `folder`")
 	flag.Parse()
 
-	keys := wire.M{}
-	for _, name := range []string{"seller", "buyer", "neighbour"} {
-		keys[name] = key(name).Public()
-	}
-	files := map[string]any{"keys": keys}
-	receipts := map[string]attest.Draft{}
-	for _, s := range samples {
-		doc, draft := s.play()
-		doc.Receipt, receipts[s.name] = signedByAll(draft), draft
-		v, err := doc.Value()
-		check(err)
-		files[s.name] = v
-	}
-	for _, a := range artifacts(receipts) {
-		files[filepath.Join("artifacts", a.name)] = a.document()
+	files, vectors := makeAll()
+	if *suite != "" {
+		check(writeSuite(*suite, vectors))
+		return
 	}
 	var stale []string
 	for name, content := range files {
@@ -183,6 +175,28 @@ func main() {
 	if len(stale) > 0 {
 		check(errors.New("not what would be written now: " + strings.Join(stale, " ")))
 	}
+}
+
+// makeAll makes the files of all samples, by name, and what the public contract can be
+// asked about them.
+func makeAll() (files map[string]any, vectors map[string][]vector) {
+	keys := wire.M{}
+	for _, name := range []string{"seller", "buyer", "neighbour"} {
+		keys[name] = key(name).Public()
+	}
+	files, vectors = map[string]any{"keys": keys}, map[string][]vector{}
+	receipts := map[string]attest.Draft{}
+	for _, s := range samples {
+		doc, draft := s.play()
+		doc.Receipt, receipts[s.name] = signedByAll(draft), draft
+		files[s.name] = must(doc.Value())
+		vectors["session-"+s.name] = []vector{chainVector(doc)}
+	}
+	for _, a := range artifacts(receipts) {
+		files[filepath.Join("artifacts", a.name)] = a.document()
+		vectors[a.name] = a.vectors()
+	}
+	return files, vectors
 }
 
 func parse(text string) wire.Value {
