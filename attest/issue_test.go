@@ -233,6 +233,8 @@ func TestIssueRefuses(t *testing.T) {
 		{"mandate", strings.Replace(text("mandate"), `"not_before"`, `"not_Before"`, 1), "mandate at /validity"},
 		{"mandate", strings.Replace(text("mandate"), `{"type":"object",`, `{"$ref":"https://victim.example/schema",`, 1), "constraints at /constraints/$ref"},
 		{"mandate", strings.Replace(text("mandate"), `{"subject"`, `{"status":"revoked","subject"`, 1), "mandate-status at /status"},
+		{"mandate", strings.Replace(text("mandate"), `{"subject"`, `{"revocation_endpoint":"http://issuer.example/revoked","subject"`, 1), "mandate at /revocation_endpoint"},
+		{"mandate", strings.Replace(text("mandate"), `{"subject"`, `{"revocation_endpoint":"https:revoked","subject"`, 1), "mandate at /revocation_endpoint"},
 		{"predicate", strings.Replace(text("predicate"), "authority_gate", "gate_of_mine", 1), "predicate-type at /type"},
 		{"predicate", strings.Replace(text("predicate"), "satisfied", "perhaps", 1), "predicate-type at /condition/result"},
 		{"predicate", strings.Replace(text("predicate"), `{"type"`, `{"predicate_type":"x","type"`, 1), "predicate at /predicate_type"},

@@ -3,6 +3,7 @@ package attest
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -337,9 +338,17 @@ func (s *MandateSubject) checkEndpoint() error {
 	return &wire.Unchecked{Why: "a verifier asks no network: ask the endpoint before and bring what it says", Moot: true}
 }
 
+var errEndpoint = errors.New("want an https URL")
+
 // Mandate issues a mandate. The draft says the subject, the validity and the
 // constraints. It may have a delegation chain: see Delegate. (SPEC §9.9)
 func (i Issuer) Mandate(v wire.Value) (wire.Value, error) {
+	if endpoint, ok := v.Get("revocation_endpoint"); ok {
+		// A verifier that asks there gives authority to nobody if it cannot.
+		if u, err := url.Parse(endpoint.Text()); err != nil || u.Scheme != "https" || u.Host == "" {
+			return wire.Value{}, fmt.Errorf("issuing a mandate: %w", RuleMandate.Because("/revocation_endpoint", errEndpoint))
+		}
+	}
 	return i.Make(Form{
 		Kind: "a mandate", ID: "mandate_id", Prefix: "urn:concordia:mandate:", Signer: "issuer", Issued: "issued_at", Curve: true,
 		Usual: wire.M{"status": LifecycleActive},
