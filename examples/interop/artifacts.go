@@ -20,6 +20,8 @@ type artifact struct {
 	context wire.M
 	rejects bool // to reject is the right answer
 	why     string
+
+	unlisted bool // it has what the published schemas have no place for
 }
 
 // issued is when artifacts are issued, after the sessions; judged is when they are to

@@ -62,7 +62,7 @@ func (q vector) with(more wire.M) vector {
 func (a artifact) vectors() []vector {
 	v := a.input
 	algorithm, _ := v.Get("algorithm")
-	if algorithm.Text() == string(wire.ES256) {
+	if algorithm.Text() == string(wire.ES256) || a.unlisted {
 		return nil
 	}
 	switch a.kind {

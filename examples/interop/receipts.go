@@ -17,6 +17,8 @@ func attestations(receipts map[string]attest.Draft) []artifact {
 		parse(`{"id": "urn:concordia:predicate:1", "type": "predicate", "relationship": "references", "version": "1", "signed_at": "2026-10-05T07:00:00Z",
 			"signer_did": "` + authority + `", "extensions": {"profile": "x", "leaf_index": 0, "another_extension": {"nested": true}}}`),
 	}
+	extended := receipts["agreed"]
+	extended.References = []wire.Value{parse(`{"id": "urn:example:deed:1", "type": "deed", "relationship": "attached", "extensions": {"pages": 3}}`)}
 	relative, window := receipts["agreed"], receipts["agreed"]
 	relative.Validity = &attest.Validity{Mode: "relative", From: began, Until: began.Add(attest.DefaultMaxLifetime)}
 	window.Validity = &attest.Validity{Mode: "window", From: began, Until: began.AddDate(0, 1, 0), Duration: 3600e9}
@@ -31,6 +33,7 @@ func attestations(receipts map[string]attest.Draft) []artifact {
 		{name: "attestation-withdrawn", kind: "attestation", input: signedByAll(receipts["withdrawn"]), context: bound},
 		{name: "attestation-mediated", kind: "attestation", input: signedByAll(receipts["mediated"]), context: bound},
 		{name: "attestation-with-references", kind: "attestation", input: signedByAll(referring), context: bound},
+		{name: "attestation-with-another-extension", kind: "attestation", input: signedByAll(extended), context: bound, unlisted: true},
 		{name: "attestation-relative", kind: "attestation", input: signedByAll(relative), context: bound},
 		{name: "attestation-window", kind: "attestation", input: signedByAll(window), context: bound},
 		{name: "attestation-witnessed", kind: "attestation", input: witnessed, context: bound},

@@ -110,7 +110,16 @@ func cascades() []artifact {
 }
 
 const (
-	upTo500  = `{"type": "object", "properties": {"price": {"type": "number", "maximum": 500}, "category": {"enum": ["furniture.chairs", "furniture.tables"]}}, "required": ["price"]}`
+	upTo500      = `{"type": "object", "properties": {"price": {"type": "number", "maximum": 500}, "category": {"enum": ["furniture.chairs", "furniture.tables"]}}, "required": ["price"]}`
+	withRefs     = `{"type": "object", "properties": {"price": {"$ref": "#/$defs/amount"}}, "required": ["price"], "$defs": {"amount": {"type": "number", "maximum": 500}}}`
+	manyKeywords = `{"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Orders", "type": "object", "minProperties": 2, "maxProperties": 8, "required": ["price"],
+		"propertyNames": {"pattern": "^[a-z]+$"}, "patternProperties": {"^note$": {"type": "string", "minLength": 1, "maxLength": 5}},
+		"dependentRequired": {"parts": ["price"]}, "additionalProperties": false,
+		"properties": {"price": {"type": "integer", "exclusiveMinimum": 0, "minimum": 1, "maximum": 500, "exclusiveMaximum": 501, "multipleOf": 50},
+			"category": {"enum": ["furniture.chairs", "furniture.tables"]},
+			"parts": {"type": "array", "minItems": 1, "maxItems": 4, "uniqueItems": true, "items": {"type": "string"}, "contains": {"const": "leg"}}},
+		"allOf": [{"anyOf": [{"required": ["category"]}, {"required": ["parts"]}]}, {"not": {"required": ["secret"]}}, {"oneOf": [{"required": ["price"]}, {"required": ["gift"]}]}],
+		"if": {"required": ["parts"]}, "then": {"required": ["category"]}, "else": true}`
 	windowed = `{"mode": "windowed", "not_before": "2026-10-05T00:00:00Z", "not_after": "2026-11-05T00:00:00Z"}`
 )
 
@@ -118,6 +127,9 @@ const (
 func mandates() []artifact {
 	mandate := func(who, name, validity, more string) wire.Value {
 		return must(issuer(who, name).Mandate(parse(`{"subject": "` + agent + `", "validity": ` + validity + `, "constraints": ` + upTo500 + more + `}`)))
+	}
+	withConstraints := func(name, constraints string) wire.Value {
+		return must(issuer(authority, name).Mandate(parse(`{"subject": "` + agent + `", "validity": ` + windowed + `, "constraints": ` + constraints + `}`)))
 	}
 	action := parse(`{"price": 350, "category": "furniture.chairs"}`)
 	list := []artifact{
@@ -128,6 +140,9 @@ func mandates() []artifact {
 			context: wire.M{"action": action, "state_active": true}},
 		{name: "mandate-with-metadata", kind: "mandate", input: mandate(authority, "mandate-with-metadata", windowed, `, "metadata": {"purpose": "autumn order", "é": ["\u2028", 1e-7, 1e21]}`),
 			context: wire.M{"action": action}},
+		{name: "mandate-with-many-keywords", kind: "mandate", input: withConstraints("mandate-with-many-keywords", manyKeywords),
+			context: wire.M{"action": parse(`{"price": 350, "category": "furniture.chairs", "parts": ["leg", "seat"], "note": "für 2"}`)}},
+		{name: "mandate-with-refs", kind: "mandate", input: withConstraints("mandate-with-refs", withRefs), context: wire.M{"action": action}},
 		{name: "mandate-es256", kind: "mandate", input: mandate(curve, "mandate-es256", windowed, ``), context: wire.M{"action": action}},
 	}
 	link := func(from, to, restriction string) wire.Value {
@@ -137,6 +152,11 @@ func mandates() []artifact {
 		}
 		return must(issuer(from, "link").Link(wire.AgentID(to), r))
 	}
+	// The reference puts constraints and restrictions into one schema: only with an $id of
+	// their own do references inside of them still lead to the same place.
+	named := strings.Replace(withRefs, `{`, `{"$id": "urn:example:orders", `, 1)
+	list = append(list, artifact{name: "mandate-restricted-with-refs", kind: "mandate", context: wire.M{"action": parse(`{"price": 350, "max_spend": 350}`)},
+		input: must(issuer(authority, "mandate-restricted-with-refs").Delegate(withConstraints("mandate-restricted-with-refs", named), link(authority, agent, `{"max_spend": 400}`)))})
 	for _, chain := range []struct {
 		name   string
 		action string
