@@ -10,9 +10,11 @@ import (
 	"github.com/concordia-node/concordia/conformance"
 )
 
-// Each sample is judged as it expects, and there is one of every kind.
-func TestJudged(t *testing.T) {
-	paths, err := filepath.Glob(filepath.Join("samples", "artifacts", "*.json"))
+// judge judges every case in a folder, each of which has to come out as it expects, and
+// counts those of each kind that are accepted.
+func judge(t *testing.T, dir string) map[string]int {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,6 +43,12 @@ func TestJudged(t *testing.T) {
 			t.Errorf("%s looks like a %s and is a %s", c.ID, kind, c.Kind)
 		}
 	}
+	return accepted
+}
+
+// There is a sample of every kind.
+func TestSamples(t *testing.T) {
+	accepted := judge(t, filepath.Join("samples", "artifacts"))
 	for _, kind := range conformance.Kinds() {
 		if accepted[kind] == 0 && kind != "transcript" && kind != "message" { // those are the sessions
 			t.Errorf("there is no sample of a %s", kind)
@@ -96,8 +104,8 @@ func reference(t *testing.T) string {
 	return dir
 }
 
-// accepts runs a program, which accepts the samples if it ends well.
-func accepts(t *testing.T, clone string, args ...string) {
+// program runs a program against the reference. It has to end well.
+func program(t *testing.T, clone string, args ...string) {
 	t.Helper()
 	if _, err := exec.LookPath(args[0]); err != nil {
 		t.Skip(err)
@@ -120,22 +128,32 @@ func need(t *testing.T, how string, path ...string) string {
 	return name
 }
 
-// The Python reference accepts the samples.
+// The Python reference accepts what is issued here, and the other way round.
 func TestPython(t *testing.T) {
 	clone := reference(t)
 	if out, err := exec.CommandContext(t.Context(), "python3", "-c", "import cryptography, jsonschema").CombinedOutput(); err != nil {
 		t.Skipf("no Python with what the reference needs: %v\n%s", err, out)
 	}
-	accepts(t, clone, "python3", "verify.py")
-	accepts(t, clone, "python3", "verify_artifacts.py")
+	program(t, clone, "python3", "verify.py")
+	program(t, clone, "python3", "verify_artifacts.py")
+	issued := t.TempDir()
+	program(t, clone, "python3", "issue_artifacts.py", issued)
+	if accepted := judge(t, issued); len(accepted) < 20 {
+		t.Errorf("the reference issues only these kinds: %v", accepted)
+	}
 }
 
-// The JavaScript reference accepts the samples.
+// The JavaScript reference accepts what is issued here, and the other way round.
 func TestJavaScript(t *testing.T) {
 	clone := reference(t)
 	sdk := need(t, "npm install and npm run build in js-sdk", clone, "js-sdk", "dist", "index.js")
-	accepts(t, clone, "node", "verify.mjs", sdk)
-	accepts(t, clone, "node", "verify_artifacts.mjs", sdk)
+	program(t, clone, "node", "verify.mjs", sdk)
+	program(t, clone, "node", "verify_artifacts.mjs", sdk)
+	issued := t.TempDir()
+	program(t, clone, "node", "issue_artifacts.mjs", sdk, issued)
+	if accepted := judge(t, issued); len(accepted) < 7 {
+		t.Errorf("the reference issues only these kinds: %v", accepted)
+	}
 }
 
 // The conformance runner of the reference accepts the samples.
@@ -148,5 +166,5 @@ func TestReferenceRunner(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(dir, "conformance", "vectors", "schemas"), os.DirFS(schemas)); err != nil {
 		t.Fatal(err)
 	}
-	accepts(t, clone, "node", filepath.Join(runner, "runner.mjs"), filepath.Join(dir, "conformance", "vectors"))
+	program(t, clone, "node", filepath.Join(runner, "runner.mjs"), filepath.Join(dir, "conformance", "vectors"))
 }
