@@ -41,17 +41,19 @@ const only = 'accepted (signature only)';
 
 const judges = {
   attestation(s) {
-    noErrors(sdk.validateAttestation(s.input));
     for (const party of s.input.parties) signed(party, party.signature, s.key(party.agent_id), `record of ${party.agent_id}`);
-    for (const [agent, text] of Object.entries(s.input.countersignatures)) {
-      const then = { ...s.input, fulfillment: null };
-      need(sdk.verifyAttestationCountersignature(then, text, s.key(agent)), `countersignature of ${agent} as it was issued`);
-      need(sdk.verifyAttestationCountersignature(s.input, text, s.key(agent)), `countersignature of ${agent}`);
-    }
     need(sdk.verifyReceiptSetBinding(s.input).state === 'bound', 'the set is not bound');
     need(sdk.isValidNow(s.input, s.now), 'not valid now');
     const said = s.input.fulfillment?.counterparty_attestation;
     if (said) signed(said, said.signature, s.key(said.agent_id), 'the word of the counterparty');
+    for (const [agent, text] of Object.entries(s.input.countersignatures)) {
+      const then = { ...s.input, fulfillment: null };
+      need(sdk.verifyAttestationCountersignature(then, text, s.key(agent)), `countersignature of ${agent} as it was issued`);
+    }
+    for (const [agent, text] of Object.entries(s.input.countersignatures)) {
+      need(sdk.verifyAttestationCountersignature(s.input, text, s.key(agent)), `countersignature of ${agent}`);
+    }
+    noErrors(sdk.validateAttestation(s.input));
   },
   approval_receipt(s) {
     const verdict = sdk.verifyApprovalReceipt(s.input, s.context.offer, { now: s.now, issuerPublicKey: s.key(s.input.approver.identity) });
@@ -98,13 +100,13 @@ const judges = {
     return only;
   },
   receipt_bundle(s) {
-    for (const receipt of s.input.attestations) judges.attestation({ ...s, input: receipt });
     signed(without(s.input, 'agent_signature', 'concordia_receipt_bundle'), s.input.agent_signature, s.key(s.input.agent_id));
+    for (const receipt of s.input.attestations) judges.attestation({ ...s, input: receipt });
     return 'accepted (its receipts and its signature only)';
   },
   competence_proof(s) {
-    for (const receipt of s.input.revealed_attestations) judges.attestation({ ...s, input: receipt });
     signed(without(s.input, 'agent_signature', 'concordia_competence_proof'), s.input.agent_signature, s.key(s.input.agent_id));
+    for (const receipt of s.input.revealed_attestations) judges.attestation({ ...s, input: receipt });
     return 'accepted (its receipts and its signature only)';
   },
   cosign(s) {
