@@ -172,6 +172,16 @@ func main() {
 			stale = append(stale, path)
 		}
 	}
+	for _, folder := range []string{*dir, filepath.Join(*dir, "artifacts")} {
+		there, err := filepath.Glob(filepath.Join(folder, "*.json"))
+		check(err)
+		for _, path := range there {
+			name, _ := filepath.Rel(*dir, strings.TrimSuffix(path, ".json"))
+			if _, ok := files[name]; !ok { // nobody makes it any more
+				stale = append(stale, path)
+			}
+		}
+	}
 	if len(stale) > 0 {
 		check(errors.New("not what would be written now: " + strings.Join(stale, " ")))
 	}
