@@ -9,31 +9,73 @@ import (
 // The vocabulary of an automaton.
 type (
 	State string // a node
-	Label string // an event: a message type, or a clock
+	Label string // an event: a message type, a tool call, a result, a clock
 	Role  string // who causes an event
-	Guard string // a named condition; empty always holds
+	Guard string // a named condition that the program answers; empty always holds
+)
+
+// The roles of a protocol that is seen from one side, and the clock, which is nobody's.
+const (
+	Agent       Role = "agent"       // who is held to the protocol; "!" in the text form
+	Environment Role = "environment" // everybody else; "?"
+	Clock       Role = "clock"
 )
 
 // A Transition is one edge. Of several edges with one state and label, the first
-// whose role and guard hold is taken.
+// whose role, guard and condition hold is taken. If that leads to [Nowhere], the event
+// is refused as if there were no edge.
 type Transition struct {
-	From State `json:"from"`
-	On   Label `json:"on"`
-	By   Role  `json:"by"`
-	If   Guard `json:"if,omitempty"`
-	To   State `json:"to"`
+	From State     `json:"from"`
+	On   Label     `json:"on"`
+	By   Role      `json:"by"`
+	If   Guard     `json:"if,omitempty"`
+	When Condition `json:"when,omitempty"`
+	To   State     `json:"to"`
 }
 
-// An Automaton is a protocol with a finite number of states.
+// Nowhere is the target of a transition that refuses its event.
+const Nowhere State = ""
+
+// condition is everything that a transition demands.
+func (t *Transition) condition() Condition {
+	if t.If == "" {
+		return t.When
+	}
+	return append(Condition{Holds(t.If)}, t.When...)
+}
+
+// An End is how a conversation has ended in a state.
+type End string
+
+// The ends. A state without one is no end.
+const (
+	Success   End = "success"
+	Failure   End = "failure"
+	Abandoned End = "abandoned"
+)
+
+// An Automaton is a protocol with a finite number of states. It is data: [Compile]
+// makes something of it that runs.
 type Automaton struct {
 	Name        string       `json:"name"`
 	Initial     State        `json:"initial"`
 	States      []State      `json:"states"` // the initial state, then in reading order
 	Transitions []Transition `json:"transitions"`
+
+	Public   map[State]string `json:"public,omitempty"` // what a state is called outside; by default nothing
+	Ends     map[State]End    `json:"ends,omitempty"`
+	Guidance map[State]string `json:"guidance,omitempty"` // what to tell an agent that is refused; no part of the digest
+	Budgets  map[State]Budget `json:"budgets,omitempty"`  // of the time in a state
+	Terms    *Terms           `json:"terms,omitempty"`
+	Places   map[State]Place  `json:"-"` // where a state was written, for findings
 }
 
+// A Place is a line and a column of a text, from 1.
+type Place struct{ Line, Column int }
+
 // Step returns the state that follows from. The caller says whether a role and a
-// guard hold. It reports false if no transition fits.
+// guard hold. It reports false if no transition fits. It is for automata whose
+// transitions have no conditions on documents.
 func (a *Automaton) Step(from State, on Label, holds func(Role, Guard) bool) (State, bool) {
 	for i := range a.Transitions {
 		t := &a.Transitions[i]
@@ -48,7 +90,7 @@ func (a *Automaton) Step(from State, on Label, holds func(Role, Guard) bool) (St
 func (a *Automaton) Allows(from State, on Label, by Role) bool {
 	for i := range a.Transitions {
 		if t := &a.Transitions[i]; t.From == from && t.On == on && t.By == by {
-			return true
+			return t.To != Nowhere
 		}
 	}
 	return false
@@ -78,11 +120,11 @@ func (a *Automaton) Validate() error {
 		}
 	}
 	for i, t := range a.Transitions {
-		if !slices.Contains(a.States, t.From) || !slices.Contains(a.States, t.To) {
+		if !slices.Contains(a.States, t.From) || t.To != Nowhere && !slices.Contains(a.States, t.To) {
 			faults = append(faults, fmt.Errorf("transition %d (%s on %s) names a state that is not listed", i, t.From, t.On))
 		}
 		if slices.ContainsFunc(a.Transitions[:i], func(u Transition) bool {
-			return u.From == t.From && u.On == t.On && u.By == t.By && (u.If == "" || u.If == t.If)
+			return u.From == t.From && u.On == t.On && u.By == t.By && (u.If == "" || u.If == t.If) && len(u.When) == 0
 		}) {
 			faults = append(faults, fmt.Errorf("transition %d (%s on %s) is hidden by an earlier one", i, t.From, t.On))
 		}

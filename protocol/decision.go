@@ -16,13 +16,46 @@ type Condition []Test
 
 // A Test says which values may stand at one place of an event's document.
 //
-// A test whose Opaque is not empty is not about a place: it names something that only
-// the running program can tell, such as a guard or a comparison with a captured value.
-// What is said about such a protocol holds whatever the answers are.
+// A test with a Capture, a Matches or a Guard is opaque: only the running protocol can
+// tell whether it holds. What is proven of a protocol is proven whatever the answers
+// are.
 type Test struct {
-	At     Pointer
-	In     Set
-	Opaque string
+	At      Pointer
+	In      Set
+	Capture string // the value at At is the one captured under this name
+	Matches string // the text at At contains a match of this RE2 expression
+	Guard   Guard  // the program says so; At and In mean nothing
+}
+
+// String writes the condition for people.
+func (c Condition) String() string {
+	var all []string
+	for _, t := range c {
+		all = append(all, t.String())
+	}
+	return strings.Join(all, " and ")
+}
+
+// String writes the test for people.
+func (t Test) String() string {
+	if !t.IsOpaque() {
+		at := string(t.At)
+		if at == "" {
+			at = "the document"
+		}
+		return at + " is " + t.In.String()
+	}
+	negated := ""
+	if t.values().Equal(no) {
+		negated = "not: "
+	}
+	switch {
+	case t.Guard != "":
+		return negated + string(t.Guard)
+	case t.Capture != "":
+		return fmt.Sprintf("%s%s is what was captured as %s", negated, t.At, t.Capture)
+	}
+	return fmt.Sprintf("%s%s matches %s", negated, t.At, t.Matches)
 }
 
 // A Pointer is a JSON pointer into the document of an event (RFC 6901). After a #, the
@@ -79,12 +112,47 @@ func element(v wire.Value, token string) wire.Value {
 	return wire.Value{}
 }
 
-// dimension is what a test is about, as a name that orders.
+// dimension is what a test is about, as a name that orders. That of an opaque test
+// begins with a question mark.
 func (t Test) dimension() string {
-	if t.Opaque != "" {
-		return "?" + t.Opaque
+	switch {
+	case t.Guard != "":
+		return "?guard " + string(t.Guard)
+	case t.Capture != "":
+		return "?capture " + wire.Text(t.Capture).Canonical() + " at " + string(t.At)
+	case t.Matches != "":
+		return "?match " + wire.Text(t.Matches).Canonical() + " at " + string(t.At)
 	}
 	return string(t.At)
+}
+
+// IsOpaque reports whether only the running protocol can tell what the test says.
+func (t Test) IsOpaque() bool { return strings.HasPrefix(t.dimension(), "?") }
+
+// values is the set of answers that the test takes.
+func (t Test) values() Set {
+	if t.IsOpaque() && t.In.IsEmpty() {
+		return yes
+	}
+	return t.In
+}
+
+var (
+	yes = Set{flags: flagTrue}
+	no  = Set{flags: flagFalse}
+)
+
+// Holds is the test that a guard holds.
+func Holds(g Guard) Test { return Test{Guard: g} }
+
+// Not returns the opposite of a test.
+func (t Test) Not() Test {
+	if t.IsOpaque() {
+		t.In = no.Union(yes).Minus(t.values())
+		return t
+	}
+	t.In = t.In.Complement()
+	return t
 }
 
 // A rule of a decision: if the condition holds, and none of those before, then the
@@ -94,23 +162,24 @@ type rule struct {
 	outcome int
 }
 
-// A decision says which of several ordered conditions is the first that holds. It is an
+// A Decision says which of several ordered conditions is the first that holds. It is an
 // ordered, reduced diagram: two decisions that decide the same are the same. Its outcome
 // is -1 if no condition holds.
-type decision struct {
+type Decision struct {
 	outcome  int // of a leaf
 	at       string
+	test     Test     // an example of what is tested there
 	branches []branch // disjoint, and together everything; none in a leaf
 }
 
 type branch struct {
 	in   Set
-	then *decision
+	then *Decision
 }
 
-func leaf(outcome int) *decision { return &decision{outcome: outcome} }
+func leaf(outcome int) *Decision { return &Decision{outcome: outcome} }
 
-func (d *decision) isLeaf() bool { return len(d.branches) == 0 }
+func (d *Decision) isLeaf() bool { return len(d.branches) == 0 }
 
 // maxCases bounds the size of one decision.
 const maxCases = 1 << 14
@@ -121,7 +190,7 @@ var (
 )
 
 // decide compiles ordered rules.
-func decide(rules []rule) (*decision, error) {
+func decide(rules []rule) (*Decision, error) {
 	var names []string
 	for _, r := range rules {
 		for _, t := range r.when {
@@ -148,7 +217,7 @@ func decide(rules []rule) (*decision, error) {
 // A builder makes decisions of bounded size.
 type builder struct{ left int }
 
-func (b *builder) build(rules []rule, names []string) *decision {
+func (b *builder) build(rules []rule, names []string) *Decision {
 	if b.left--; b.left < 0 || len(rules) == 0 {
 		return leaf(-1)
 	}
@@ -158,14 +227,16 @@ func (b *builder) build(rules []rule, names []string) *decision {
 	at := names[0]
 	parts := []Set{AllValues()}
 	if at[0] == '?' {
-		parts = []Set{{flags: flagTrue | flagFalse}}
+		parts = []Set{yes.Union(no)}
 	}
+	var test Test
 	sets := make([]Set, len(rules))
 	for i, r := range rules {
 		sets[i] = AllValues()
 		for _, t := range r.when {
 			if t.dimension() == at {
-				sets[i] = sets[i].Intersect(t.In)
+				test = t
+				sets[i] = sets[i].Intersect(t.values())
 			}
 		}
 		var finer []Set
@@ -191,11 +262,11 @@ func (b *builder) build(rules []rule, names []string) *decision {
 		}
 		branches = append(branches, branch{p, b.build(rest, names[1:])})
 	}
-	return reduce(at, branches)
+	return reduce(at, test, branches)
 }
 
 // reduce returns the one form of a decision at a place.
-func reduce(at string, branches []branch) *decision {
+func reduce(at string, test Test, branches []branch) *Decision {
 	var merged []branch
 next:
 	for _, b := range branches {
@@ -211,10 +282,10 @@ next:
 		return merged[0].then
 	}
 	slices.SortFunc(merged, func(a, b branch) int { return strings.Compare(a.in.String(), b.in.String()) })
-	return &decision{at: at, branches: merged}
+	return &Decision{at: at, test: test, branches: merged}
 }
 
-func (d *decision) equal(e *decision) bool {
+func (d *Decision) equal(e *Decision) bool {
 	if d == e {
 		return true
 	}
@@ -230,7 +301,7 @@ func (d *decision) equal(e *decision) bool {
 }
 
 // rename returns the decision with other outcomes.
-func (d *decision) rename(to func(int) int) *decision {
+func (d *Decision) rename(to func(int) int) *Decision {
 	if d.isLeaf() {
 		return leaf(to(d.outcome))
 	}
@@ -238,12 +309,16 @@ func (d *decision) rename(to func(int) int) *decision {
 	for i, b := range d.branches {
 		branches[i] = branch{b.in, b.then.rename(to)}
 	}
-	return reduce(d.at, branches)
+	return reduce(d.at, d.test, branches)
 }
 
-// both visits every case that two decisions distinguish together: the outcomes of
-// both, and the tests that lead there. It stops when visit returns false.
-func both(a, b *decision, path Condition, visit func(a, b int, path Condition) bool) bool {
+// Both visits every case that two decisions distinguish together: the outcomes of
+// both, and what leads there. It stops when visit returns false, and returns that.
+func Both(a, b *Decision, visit func(a, b int, when Condition) bool) bool {
+	return both(a, b, nil, visit)
+}
+
+func both(a, b *Decision, path Condition, visit func(a, b int, when Condition) bool) bool {
 	if a.isLeaf() && b.isLeaf() {
 		return visit(a.outcome, b.outcome, path)
 	}
@@ -251,13 +326,18 @@ func both(a, b *decision, path Condition, visit func(a, b int, path Condition) b
 	if a.isLeaf() || !b.isLeaf() && b.at < a.at {
 		at = b.at
 	}
+	test := a.test
+	if at != a.at || a.isLeaf() {
+		test = b.test
+	}
 	for _, x := range a.on(at) {
 		for _, y := range b.on(at) {
 			in := x.in.Intersect(y.in)
 			if in.IsEmpty() {
 				continue
 			}
-			if !both(x.then, y.then, append(path[:len(path):len(path)], testAt(at, in)), visit) {
+			test.In = in
+			if !both(x.then, y.then, append(path[:len(path):len(path)], test), visit) {
 				return false
 			}
 		}
@@ -265,33 +345,26 @@ func both(a, b *decision, path Condition, visit func(a, b int, path Condition) b
 	return true
 }
 
-func testAt(at string, in Set) Test {
-	if name, opaque := strings.CutPrefix(at, "?"); opaque {
-		return Test{Opaque: name, In: in}
-	}
-	return Test{At: Pointer(at), In: in}
-}
-
 // on returns the branches of a decision at a place, of which it may know nothing.
-func (d *decision) on(at string) []branch {
+func (d *Decision) on(at string) []branch {
 	if d.isLeaf() || d.at != at {
 		return []branch{{AllValues(), d}}
 	}
 	return d.branches
 }
 
-// outcomes visits the cases of a decision.
-func (d *decision) outcomes(visit func(outcome int, path Condition) bool) {
-	both(d, leaf(0), nil, func(a, _ int, path Condition) bool { return visit(a, path) })
+// Cases visits the cases of a decision: the outcome, -1 for none, and what leads there.
+func (d *Decision) Cases(visit func(outcome int, when Condition) bool) bool {
+	return both(d, leaf(0), nil, func(a, _ int, when Condition) bool { return visit(a, when) })
 }
 
 // of decides about a document. tell answers the opaque tests.
-func (d *decision) of(v wire.Value, tell func(opaque string) bool) int {
+func (d *Decision) of(v wire.Value, tell func(Test) bool) int {
 	for !d.isLeaf() {
 		var has func(Set) bool
-		if name, opaque := strings.CutPrefix(d.at, "?"); opaque {
+		if strings.HasPrefix(d.at, "?") {
 			answer := uint8(flagFalse)
-			if tell(name) {
+			if tell(d.test) {
 				answer = flagTrue
 			}
 			has = func(s Set) bool { return s.flags&answer != 0 }
@@ -309,7 +382,7 @@ func (d *decision) of(v wire.Value, tell func(opaque string) bool) int {
 }
 
 // encode writes the decision for a digest.
-func (d *decision) encode() any {
+func (d *Decision) encode() any {
 	if d.isLeaf() {
 		return int64(d.outcome)
 	}

@@ -11,7 +11,7 @@ func (a *Automaton) Table() string {
 	var b strings.Builder
 	b.WriteString("| From | On | By | If | To |\n|------|----|----|----|----|\n")
 	for _, row := range a.rows() {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", row.From, strings.Join(row.labels, ", "), row.By, row.If, row.To)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", row.From, strings.Join(row.labels, ", "), row.By, row.condition(), row.To)
 	}
 	return b.String()
 }
@@ -29,8 +29,8 @@ func (a *Automaton) DOT() string {
 	}
 	for _, row := range a.rows() {
 		label := fmt.Sprintf("%s\n%s", row.By, strings.ReplaceAll(strings.Join(row.labels, "\n"), "`", ""))
-		if row.If != "" {
-			label += fmt.Sprintf("\n[%s]", row.If)
+		if when := row.condition().String(); when != "" {
+			label += fmt.Sprintf("\n[%s]", when)
 		}
 		fmt.Fprintf(&b, "\t%q -> %q [label=%q];\n", row.From, row.To, label)
 	}
@@ -50,9 +50,8 @@ func (a *Automaton) rows() []row {
 	for _, t := range a.Transitions {
 		label := "`" + strings.TrimPrefix(string(t.On), "negotiate.") + "`"
 		if n := len(rows) - 1; n >= 0 {
-			last := rows[n].Transition
-			last.On = t.On
-			if last == t {
+			if last := rows[n].Transition; last.From == t.From && last.By == t.By && last.If == t.If && last.To == t.To &&
+				last.When.String() == t.When.String() {
 				rows[n].labels = append(rows[n].labels, label)
 				continue
 			}

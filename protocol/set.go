@@ -304,6 +304,9 @@ func (s Set) String() string {
 	return strings.Join(parts, " or ")
 }
 
+// MarshalText writes the text of the set.
+func (s Set) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 func quoted(list []string) string {
 	var all []string
 	for _, s := range list {

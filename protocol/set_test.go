@@ -146,7 +146,7 @@ func TestDecide(t *testing.T) {
 				}
 			}
 			if random.IntN(4) == 0 {
-				c = append(c, Test{Opaque: "g", In: Set{flags: flagTrue}})
+				c = append(c, Holds("g"))
 			}
 			rules = append(rules, rule{c, i % 3})
 		}
@@ -181,7 +181,7 @@ func TestDecide(t *testing.T) {
 				holds := true
 				for _, test := range r.when {
 					switch {
-					case test.Opaque != "":
+					case test.IsOpaque():
 						holds = holds && g
 					default:
 						holds = holds && test.In.Has(test.At.Look(doc))
@@ -192,7 +192,7 @@ func TestDecide(t *testing.T) {
 					break
 				}
 			}
-			if got := d.of(doc, func(string) bool { return g }); got != want {
+			if got := d.of(doc, func(Test) bool { return g }); got != want {
 				t.Fatalf("%s, g %v: got %d, want %d: %v", doc.Canonical(), g, got, want, d.encode())
 			}
 		}

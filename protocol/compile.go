@@ -1,0 +1,143 @@
+package protocol
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// An Event label and who causes it.
+type Move struct {
+	By Role
+	On Label
+}
+
+func (m Move) compare(n Move) int {
+	if c := strings.Compare(string(m.By), string(n.By)); c != 0 {
+		return c
+	}
+	return strings.Compare(string(m.On), string(n.On))
+}
+
+// A Compiled is an automaton that runs: for each state and move a decision, whose
+// outcomes are the numbers of states. It does not change.
+type Compiled struct {
+	automaton *Automaton
+	states    []State
+	index     map[State]int
+	moves     [][]Move // of each state, in order
+	next      []map[Move]*Decision
+}
+
+// Compile checks that an automaton is one and makes its decisions. It fails on states
+// that are not listed, and on conditions that cannot be decided.
+func Compile(a *Automaton) (*Compiled, error) {
+	c := &Compiled{automaton: a, index: map[State]int{}}
+	for _, s := range a.States {
+		if _, twice := c.index[s]; twice || s == Nowhere {
+			return nil, fmt.Errorf("compiling %s: state %q is listed twice, or is no name", a.Name, s)
+		}
+		c.index[s] = len(c.states)
+		c.states = append(c.states, s)
+	}
+	if _, ok := c.index[a.Initial]; !ok {
+		return nil, fmt.Errorf("compiling %s: the initial state %q is not listed", a.Name, a.Initial)
+	}
+	rules := make([]map[Move][]rule, len(c.states))
+	for _, t := range a.Transitions {
+		from, known := c.index[t.From]
+		to, ok := c.index[t.To]
+		if t.To == Nowhere {
+			to, ok = -1, true
+		}
+		if !known || !ok {
+			return nil, fmt.Errorf("compiling %s: the transition from %q on %q to %q names a state that is not listed", a.Name, t.From, t.On, t.To)
+		}
+		if rules[from] == nil {
+			rules[from] = map[Move][]rule{}
+		}
+		m := Move{t.By, t.On}
+		rules[from][m] = append(rules[from][m], rule{t.condition(), to})
+	}
+	c.moves = make([][]Move, len(c.states))
+	c.next = make([]map[Move]*Decision, len(c.states))
+	for i, of := range rules {
+		c.next[i] = make(map[Move]*Decision, len(of))
+		for m, list := range of {
+			d, err := decide(list)
+			if err != nil {
+				return nil, fmt.Errorf("compiling %s: state %s on %s: %w", a.Name, c.states[i], m.On, err)
+			}
+			if d.isLeaf() && d.outcome < 0 {
+				continue
+			}
+			c.next[i][m] = d
+			c.moves[i] = append(c.moves[i], m)
+		}
+		slices.SortFunc(c.moves[i], Move.compare)
+	}
+	return c, nil
+}
+
+// Automaton returns what was compiled.
+func (c *Compiled) Automaton() *Automaton { return c.automaton }
+
+// Len returns the number of states. They are numbered from 0 in the order of the
+// automaton.
+func (c *Compiled) Len() int { return len(c.states) }
+
+// State returns the name of a state.
+func (c *Compiled) State(i int) State { return c.states[i] }
+
+// Index returns the number of a state, or -1.
+func (c *Compiled) Index(s State) int {
+	if i, ok := c.index[s]; ok {
+		return i
+	}
+	return -1
+}
+
+// Initial returns the number of the initial state.
+func (c *Compiled) Initial() int { return c.index[c.automaton.Initial] }
+
+// Moves returns what can happen in a state, in order.
+func (c *Compiled) Moves(state int) []Move { return c.moves[state] }
+
+// Decision returns what a move does in a state, or nil.
+func (c *Compiled) Decision(state int, m Move) *Decision { return c.next[state][m] }
+
+// End returns how a conversation has ended in a state, or "".
+func (c *Compiled) End(state int) End { return c.automaton.Ends[c.states[state]] }
+
+// Reachable returns which states can be reached, whatever documents and guards say,
+// and for each the first step of a shortest way back: the state before and the move.
+func (c *Compiled) Reachable() []Reached {
+	reached := make([]Reached, len(c.states))
+	for i := range reached {
+		reached[i].From = -1
+	}
+	queue := []int{c.Initial()}
+	reached[queue[0]].Is = true
+	for len(queue) > 0 {
+		s := queue[0]
+		queue = queue[1:]
+		for _, m := range c.moves[s] {
+			c.next[s][m].Cases(func(to int, when Condition) bool {
+				if to >= 0 && !reached[to].Is {
+					reached[to] = Reached{true, s, m, when}
+					queue = append(queue, to)
+				}
+				return true
+			})
+		}
+	}
+	return reached
+}
+
+// A Reached says how a state is reached.
+type Reached struct {
+	Is   bool
+	From int // -1: it is the initial state, or cannot be reached
+	Move Move
+	When Condition
+}

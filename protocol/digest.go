@@ -1,0 +1,291 @@
+package protocol
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/concordia-node/concordia/wire"
+)
+
+// Digest returns the hash of what the protocol means: of the smallest automaton that
+// does the same, its states numbered in the order in which they are met, and of its
+// terms. Names of states, order, comments, guidance and the form in which it was
+// written do not change it.
+func (c *Compiled) Digest() (wire.Hash, error) {
+	v, err := c.Canonical()
+	return v.Hash(), err
+}
+
+// Canonical returns the document that the digest is of.
+func (c *Compiled) Canonical() (wire.Value, error) {
+	blocks, n := c.minimize()
+	order := c.number(blocks, n)
+	byNumber := make([]int, 0, n) // a state of each block
+	for number := range order.count {
+		byNumber = append(byNumber, order.state[number])
+	}
+	states := make([]any, len(byNumber))
+	for i, s := range byNumber {
+		name := c.states[s]
+		state := wire.M{}
+		if public := c.automaton.Public[name]; public != "" {
+			state["public"] = public
+		}
+		if end := c.automaton.Ends[name]; end != "" {
+			state["end"] = string(end)
+		}
+		if b, ok := c.automaton.Budgets[name]; ok {
+			state["budget"] = b.encode()
+		}
+		moves := []any{}
+		for _, m := range c.moves[s] {
+			moves = append(moves, wire.M{
+				"by": string(m.By), "on": string(m.On),
+				"then": c.next[s][m].rename(func(to int) int {
+					if to < 0 {
+						return -1
+					}
+					return order.of[blocks[to]]
+				}).encode(),
+			})
+		}
+		if len(moves) > 0 {
+			state["moves"] = moves
+		}
+		states[i] = state
+	}
+	doc := wire.M{"concordia_protocol": "automaton/1", "states": states}
+	terms, err := c.automaton.Terms.encode(func(s State) (int, bool) {
+		i, ok := c.index[s]
+		if !ok {
+			return 0, false
+		}
+		number, met := order.of[blocks[i]]
+		return number, met
+	})
+	if err != nil {
+		return wire.Value{}, err
+	}
+	if terms != nil {
+		doc["terms"] = terms
+	}
+	return wire.Encode(doc)
+}
+
+// minimize returns the block of each state that can be reached, and how many there
+// are: states of one block cannot be told apart by what happens in them. (Moore)
+func (c *Compiled) minimize() (block []int, n int) {
+	reached := c.Reachable()
+	timed := map[State]bool{}
+	if t := c.automaton.Terms; t != nil {
+		for _, timer := range t.Timers {
+			timed[timer.In] = true
+		}
+	}
+	block = make([]int, len(c.states))
+	known := map[string]int{}
+	assign := func(s int, signature string) int {
+		b, ok := known[signature]
+		if !ok {
+			b = len(known)
+			known[signature] = b
+		}
+		return b
+	}
+	for s, name := range c.states {
+		block[s] = -1
+		if !reached[s].Is {
+			continue
+		}
+		signature := fmt.Sprintf("%q %q", c.automaton.Public[name], c.automaton.Ends[name])
+		if b, ok := c.automaton.Budgets[name]; ok {
+			signature += fmt.Sprint(b.encode())
+		}
+		if timed[name] {
+			signature += " " + string(name) // its timer tells it apart
+		}
+		block[s] = assign(s, signature)
+	}
+	for n = len(known); ; {
+		next := make([]int, len(block))
+		clear(known)
+		for s := range c.states {
+			if next[s] = -1; !reached[s].Is {
+				continue
+			}
+			var b strings.Builder
+			b.WriteString(strconv.Itoa(block[s]))
+			for _, m := range c.moves[s] {
+				d := c.next[s][m].rename(func(to int) int {
+					if to < 0 {
+						return -1
+					}
+					return block[to]
+				})
+				fmt.Fprintf(&b, "\n%q %q ", m.By, m.On)
+				d.write(&b)
+			}
+			next[s] = assign(s, b.String())
+		}
+		if len(known) == n {
+			return block, n
+		}
+		block, n = next, len(known)
+	}
+}
+
+// write writes the decision as one text, for comparison.
+func (d *Decision) write(b *strings.Builder) {
+	if d.isLeaf() {
+		b.WriteString(strconv.Itoa(d.outcome))
+		return
+	}
+	fmt.Fprintf(b, "(%q", d.at)
+	for _, br := range d.branches {
+		fmt.Fprintf(b, " %q ", br.in.String())
+		br.then.write(b)
+	}
+	b.WriteByte(')')
+}
+
+// An order numbers blocks as they are met, breadth first, by sorted moves and cases.
+type order struct {
+	of    map[int]int // block -> number
+	state map[int]int // number -> a state of the block
+	count int
+}
+
+func (c *Compiled) number(blocks []int, n int) order {
+	o := order{of: map[int]int{}, state: map[int]int{}}
+	meet := func(s int) {
+		if _, met := o.of[blocks[s]]; !met {
+			o.of[blocks[s]] = o.count
+			o.state[o.count] = s
+			o.count++
+		}
+	}
+	meet(c.Initial())
+	for i := 0; i < o.count; i++ {
+		s := o.state[i]
+		for _, m := range c.moves[s] {
+			// Cases come in the order of the texts of their sets, which does not depend
+			// on where they lead.
+			c.next[s][m].Cases(func(to int, _ Condition) bool {
+				if to >= 0 {
+					meet(to)
+				}
+				return true
+			})
+		}
+	}
+	return o
+}
+
+// encode writes a budget for a digest.
+func (b Budget) encode() wire.M {
+	m := wire.M{}
+	for name, n := range map[string]int64{
+		"calls": b.Calls, "bytes": b.Bytes, "tokens": b.Tokens, "wall_ns": int64(b.Wall), "strikes": b.Strikes,
+	} {
+		if n != 0 {
+			m[name] = n
+		}
+	}
+	if len(b.Money) > 0 {
+		money := wire.M{}
+		for _, currency := range slices.Sorted(maps.Keys(b.Money)) {
+			money[currency] = b.Money[currency]
+		}
+		m["money"] = money
+	}
+	return m
+}
+
+// encode writes the terms for a digest. number tells the number of a state.
+func (t *Terms) encode(number func(State) (int, bool)) (wire.M, error) {
+	if t == nil {
+		return nil, nil
+	}
+	m := wire.M{}
+	put := func(name string, x any) error {
+		v, err := toValue(x)
+		if err == nil && v.Canonical() != "{}" && v.Canonical() != "[]" && v.Canonical() != "null" && v.Canonical() != `""` {
+			m[name] = v
+		}
+		return err
+	}
+	approvals := map[string]any{}
+	for name, a := range t.Approvals {
+		when := []any{}
+		d, err := decide([]rule{{a.When, 0}})
+		if err != nil {
+			return nil, fmt.Errorf("approval %s: %w", name, err)
+		}
+		when = append(when, d.encode())
+		a.When, a.Show = nil, nil
+		slices.Sort(a.By)
+		slices.Sort(a.Bind)
+		v, err := toValue(a)
+		if err != nil {
+			return nil, err
+		}
+		w, err := wire.Encode(when)
+		if err != nil {
+			return nil, err
+		}
+		approvals[name] = v.With("when", w)
+	}
+	timers := map[string]any{}
+	for name, timer := range t.Timers {
+		in := -1
+		if timer.In != "" {
+			n, met := number(timer.In)
+			if !met {
+				continue // it can never run
+			}
+			in = n
+		}
+		timers[name] = map[string]any{"after_ns": int64(timer.After), "in": in}
+	}
+	var invariants []string
+	for _, i := range t.Invariants {
+		v, err := toValue(i)
+		if err != nil {
+			return nil, err
+		}
+		invariants = append(invariants, v.Canonical())
+	}
+	slices.Sort(invariants)
+	for name, x := range map[string]any{
+		"tools": t.Tools, "approvals": approvals, "captures": t.Captures, "timers": timers, "budget": t.Budget.encode(),
+		"reserve": t.Reserve.encode(), "instance": t.Instance, "invariants": slices.Compact(invariants), "unrecognized": string(t.Unrecognized),
+	} {
+		if err := put(name, x); err != nil {
+			return nil, err
+		}
+	}
+	if len(m) == 0 {
+		return nil, nil
+	}
+	return m, nil
+}
+
+// toValue makes a value of what was not received from anybody.
+func toValue(x any) (wire.Value, error) {
+	if v, ok := x.(wire.Value); ok {
+		return v, nil
+	}
+	b, err := json.Marshal(x)
+	if err != nil {
+		return wire.Value{}, fmt.Errorf("encoding a protocol: %w", err)
+	}
+	v, err := wire.Parse(b, wire.DocumentLimits)
+	if err != nil {
+		return v, fmt.Errorf("encoding a protocol: %w", err)
+	}
+	return v, nil
+}
