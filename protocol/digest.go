@@ -262,7 +262,7 @@ func (t *Terms) encode(number func(State) (int, bool)) (wire.M, error) {
 	slices.Sort(invariants)
 	for name, x := range map[string]any{
 		"tools": t.Tools, "approvals": approvals, "captures": t.Captures, "timers": timers, "budget": t.Budget.encode(),
-		"reserve": t.Reserve.encode(), "instance": t.Instance, "invariants": slices.Compact(invariants), "unrecognized": string(t.Unrecognized),
+		"reserve": t.Reserve.encode(), "reserve_for": t.ReserveFor, "instance": t.Instance, "invariants": slices.Compact(invariants), "unrecognized": string(t.Unrecognized),
 	} {
 		if err := put(name, x); err != nil {
 			return nil, err

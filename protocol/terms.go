@@ -9,8 +9,9 @@ type Terms struct {
 	Approvals    map[string]Approval `json:"approvals,omitempty"`
 	Captures     map[string]Capture  `json:"captures,omitempty"`
 	Timers       map[string]Timer    `json:"timers,omitempty"`
-	Budget       Budget              `json:"budget,omitzero"`  // of the whole conversation
-	Reserve      Budget              `json:"reserve,omitzero"` // of that, what is kept for ends
+	Budget       Budget              `json:"budget,omitzero"`       // of the whole conversation
+	Reserve      Budget              `json:"reserve,omitzero"`      // of that, what is kept back
+	ReserveFor   []string            `json:"reserve_for,omitempty"` // for these tools, which end a conversation well
 	Instance     *Instance           `json:"instance,omitempty"`
 	Invariants   []Invariant         `json:"invariants,omitempty"`
 	Unrecognized Policy              `json:"unrecognized,omitempty"` // what happens to events that no label fits; empty: Block
