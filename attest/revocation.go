@@ -58,9 +58,9 @@ func readLinks(r wire.Reader, name string) []Link {
 	return links
 }
 
-// depends reports whether a revocation of the linked artifact reaches the one
+// Depends reports whether a revocation of the linked artifact reaches the one
 // that has the link. "references" and "supersedes" do not. (SPEC §9.6.4c)
-func (l Link) depends() bool {
+func (l Link) Depends() bool {
 	switch l.Relationship {
 	case "fulfills", "extends", "approves", "revokes":
 		return true
@@ -218,7 +218,7 @@ func (f *Verifier) checkRevoked(id string, issuer wire.AgentID, links []Link) er
 		return RuleRevoked.Because("", fmt.Errorf("revoked from %s on", wire.FormatTime(r.EffectiveAt)))
 	}
 	for i, l := range links {
-		if !l.depends() {
+		if !l.Depends() {
 			continue
 		}
 		if r := f.findRevocation(l.ID, issuer, true); r != nil {

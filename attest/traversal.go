@@ -85,7 +85,7 @@ func IndexDependents(artifacts []Dependent) *Dependents {
 	links := 0
 	for _, a := range artifacts {
 		for _, l := range a.Links {
-			if l.depends() {
+			if l.Depends() {
 				links++
 			}
 		}
@@ -107,7 +107,7 @@ func IndexDependents(artifacts []Dependent) *Dependents {
 	for i := len(artifacts) - 1; i >= 0; i-- {
 		links := artifacts[i].Links
 		for j := len(links) - 1; j >= 0; j-- {
-			if links[j].depends() {
+			if links[j].Depends() {
 				n := d.node(links[j].ID)
 				d.edges = append(d.edges, edge{artifact: int32(i), link: int32(j), next: d.first[n]})
 				d.first[n] = int32(len(d.edges) - 1)

@@ -31,6 +31,7 @@ var layers = [][]string{
 	3: {
 		"attest/cmpc",
 		"attest/reputation",
+		"attest/store",
 		"conformance/vectors",
 		"offer/*",
 		"protocol/menu",

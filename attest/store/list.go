@@ -1,0 +1,212 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"iter"
+	"slices"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/concordia-node/concordia/wire"
+)
+
+// An Entry is an artifact of the store and what there is to say of it.
+type Entry struct {
+	Hash       wire.Hash
+	Kind       string         // SPEC §12.3
+	ID         string         // "" if its kind has none
+	Session    string         // that it is about; "" if none
+	Time       time.Time      // when it was made, as it says; zero if it does not
+	Agents     []wire.AgentID // its signers and parties, and whom it is about
+	Stored     time.Time
+	Unverified bool
+	Value      wire.Value // as it was received
+
+	Fuller    wire.Hash  // the version with the most signatures; zero if this is it
+	Conflicts []Conflict // none: it is in no conflict
+}
+
+// A Position is a place in the order of listings: by the time at which artifacts were
+// made, then by hash. The zero Position is the beginning.
+type Position struct {
+	time time.Time
+	hash wire.Hash
+}
+
+// Position returns where an entry stands.
+func (e *Entry) Position() Position { return Position{e.Time, e.Hash} }
+
+func (a *artifact) position() Position { return Position{a.time, a.hash} }
+
+// bytes are ordered as positions are.
+func (p Position) bytes() []byte { return append(timeBytes(p.time), p.hash[:]...) }
+
+const (
+	timeSize     = 12
+	positionSize = timeSize + len(wire.Hash{})
+)
+
+func timeBytes(t time.Time) []byte {
+	b := binary.BigEndian.AppendUint64(nil, uint64(t.Unix())^1<<63)
+	return binary.BigEndian.AppendUint32(b, uint32(t.Nanosecond()))
+}
+
+func (p Position) String() string { return hex.EncodeToString(p.bytes()) }
+
+var errPosition = errors.New("not a position of a listing")
+
+// ParsePosition reads what String wrote.
+func ParsePosition(s string) (Position, error) {
+	b, err := hex.DecodeString(s)
+	if err != nil || len(b) != positionSize {
+		return Position{}, errPosition
+	}
+	t := time.Unix(int64(binary.BigEndian.Uint64(b)^1<<63), int64(binary.BigEndian.Uint32(b[8:]))).UTC()
+	return Position{t, wire.Hash(b[timeSize:])}, nil
+}
+
+// A Filter says which artifacts are listed. Zero fields admit all.
+type Filter struct {
+	Kind      string // SPEC §12.3
+	Agent     wire.AgentID
+	Session   string    // id or URN
+	ID        string    // an attestation's id or URN
+	Since     time.Time // the earliest time at which an artifact was made
+	Until     time.Time // the time before which it was made
+	Conflicts bool      // those in conflict only
+	After     Position  // those that come later in the order only
+}
+
+// prefix returns the part of the index to walk: that of the narrowest condition.
+func (f *Filter) prefix() []byte {
+	switch {
+	case f.ID != "":
+		return indexKey(byID, plainID(f.ID), nil)
+	case f.Session != "":
+		return indexKey(bySession, plainSession(f.Session), nil)
+	case f.Agent != "":
+		return indexKey(byAgent, string(wire.PlainDIDKey(f.Agent)), nil)
+	case f.Kind != "":
+		return indexKey(byKind, f.Kind, nil)
+	}
+	return []byte{byTime}
+}
+
+// admits reports whether the filter admits an artifact, but for Conflicts and After.
+func (f *Filter) admits(a *artifact) bool {
+	return (f.ID == "" || plainID(f.ID) == plainID(a.id)) &&
+		(f.Session == "" || plainSession(f.Session) == a.session) &&
+		(f.Agent == "" || slices.Contains(a.agents, wire.PlainDIDKey(f.Agent))) &&
+		(f.Kind == "" || f.Kind == a.kind) &&
+		(f.Since.IsZero() || !a.time.Before(f.Since)) &&
+		(f.Until.IsZero() || a.time.Before(f.Until))
+}
+
+var errIndex = errors.New("reading the artifact store: its index is damaged: export what is left, and import it into a new one")
+
+// A walk over the index reads at most so much in one transaction.
+const (
+	walkEntries = 256
+	walkBytes   = 1 << 20
+)
+
+// List returns the artifacts that a filter admits, in the order of their positions.
+// What is added or deleted while it runs is listed or not. An error comes with the
+// hash if it is of that artifact alone; the listing goes on if the caller does.
+func (s *Store) List(f Filter) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		type result struct {
+			entry Entry
+			err   error
+		}
+		prefix := f.prefix()
+		from := slices.Clone(prefix)
+		if start := timeBytes(f.Since); !f.Since.IsZero() {
+			from = append(from, start...)
+		}
+		if after := slices.Concat(prefix, f.After.bytes(), []byte{0}); f.After != (Position{}) && bytes.Compare(after, from) > 0 {
+			from = after
+		}
+		for from != nil {
+			var found []result
+			err := s.db.View(func(tx *bolt.Tx) error {
+				looked, size, start := 0, 0, from
+				from = nil
+				for k := range entriesFrom(tx.Bucket(bucketIndex), prefix, start) {
+					tail := k[len(prefix):]
+					if len(tail) != positionSize {
+						return errIndex
+					}
+					if !f.Until.IsZero() && bytes.Compare(tail[:timeSize], timeBytes(f.Until)) >= 0 {
+						return nil
+					}
+					if looked == walkEntries || size >= walkBytes {
+						from = slices.Clone(k)
+						return nil
+					}
+					looked++
+					hash := wire.Hash(tail[timeSize:])
+					a, err := readArtifact(tx, hash)
+					size += len(a.value.Canonical())
+					if err == nil && !f.admits(&a) {
+						continue
+					}
+					var e Entry
+					if err == nil {
+						e, err = a.entry(tx)
+					}
+					if err != nil {
+						e = Entry{Hash: hash}
+					} else if f.Conflicts && len(e.Conflicts) == 0 {
+						continue
+					}
+					found = append(found, result{e, err})
+				}
+				return nil
+			})
+			for _, r := range found {
+				if !yield(r.entry, r.err) {
+					return
+				}
+			}
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+		}
+	}
+}
+
+// entriesOf yields the entries of a bucket whose keys have a prefix, in order. They are
+// valid until the next.
+func entriesOf(b *bolt.Bucket, prefix []byte) iter.Seq2[[]byte, []byte] {
+	return entriesFrom(b, prefix, prefix)
+}
+
+func entriesFrom(b *bolt.Bucket, prefix, from []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(k, v []byte) bool) {
+		c := b.Cursor()
+		for k, v := c.Seek(from); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+			if !yield(k, v) {
+				return
+			}
+		}
+	}
+}
+
+func (a *artifact) entry(tx *bolt.Tx) (Entry, error) {
+	e := Entry{
+		Hash: a.hash, Kind: a.kind, ID: a.id, Session: a.session, Time: a.time, Agents: a.agents,
+		Stored: a.stored, Unverified: a.unverified, Value: a.value,
+	}
+	if full, _ := fullest(tx, a.core); full != a.hash {
+		e.Fuller = full
+	}
+	var err error
+	e.Conflicts, err = a.conflicts(tx)
+	return e, err
+}

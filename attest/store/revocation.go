@@ -1,0 +1,194 @@
+package store
+
+import (
+	"errors"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/concordia-node/concordia/attest"
+	"github.com/concordia-node/concordia/wire"
+)
+
+// Revocations verifies the revocation records of the store anew, and returns those that
+// stand and the reports of all, as [attest.Verifier.ReadRevocations] does of others.
+func (s *Store) Revocations(f attest.Verifier, trusted func(revoker wire.AgentID) bool) (*attest.Revocations, []wire.Report, error) {
+	var records []wire.Value
+	for e, err := range s.List(Filter{Kind: revocation}) {
+		if err != nil {
+			return nil, nil, err
+		}
+		records = append(records, e.Value)
+	}
+	known, reports := f.ReadRevocations(records, trusted)
+	return known, reports, nil
+}
+
+// Reached returns which artifacts of the store a revocation record reaches at f.Now,
+// the revoked one first, be it stored or not, as [attest.Verifier.Cascade] does. It reads
+// those that depend on it and no others; unverified ones have no say.
+func (s *Store) Reached(f attest.Verifier, record wire.Value, trusted func(revoker wire.AgentID) bool) (reached []attest.Reached, report wire.Report, err error) {
+	err = s.db.View(func(tx *bolt.Tx) error {
+		reached, report, err = reachedBy(tx, f, record, trusted, nil)
+		return err
+	})
+	return reached, report, err
+}
+
+// reachedBy follows a record. Of artifacts with the id of only, which may be nil, no
+// other counts: another issuer can have used it.
+func reachedBy(tx *bolt.Tx, f attest.Verifier, record wire.Value, trusted func(wire.AgentID) bool, only *artifact) ([]attest.Reached, wire.Report, error) {
+	revoked, _ := record.Get("revoked_artifact_id")
+	var among []attest.Dependent
+	seen := map[string]bool{}
+	frontier := []string{plainID(revoked.Text())}
+	for depth := 0; depth <= attest.MaxCascadeDepth && len(frontier) > 0; depth++ {
+		var next []string
+		for _, id := range frontier {
+			if seen[id] {
+				continue
+			}
+			seen[id] = true
+			own, err := withKey(tx, byID, id)
+			if err != nil {
+				return nil, nil, err
+			}
+			if only != nil && plainID(only.id) == id {
+				own = []artifact{*only}
+			}
+			for _, a := range own {
+				among = append(among, a.dependent())
+			}
+			links, err := withKey(tx, byLink, id)
+			if err != nil {
+				return nil, nil, err
+			}
+			for _, a := range links {
+				next = append(next, plainID(a.id))
+			}
+		}
+		frontier = next
+	}
+	reached, report := f.Cascade(record, trusted, attest.IndexDependents(among))
+	return reached, report, nil
+}
+
+// withKey returns the artifacts under a key of the index, without the unverified ones
+// and those without an id.
+func withKey(tx *bolt.Tx, letter byte, of string) ([]artifact, error) {
+	var list []artifact
+	prefix := indexKey(letter, of, nil)
+	for k := range entriesOf(tx.Bucket(bucketIndex), prefix) {
+		if len(k) != len(prefix)+positionSize {
+			continue
+		}
+		a, err := readArtifact(tx, wire.Hash(k[len(prefix)+timeSize:]))
+		if errors.Is(err, ErrDamaged) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !a.unverified && a.id != "" {
+			list = append(list, a)
+		}
+	}
+	return list, nil
+}
+
+// A Withdrawal is a revocation record that is about an artifact, or about what that
+// depends on.
+type Withdrawal struct {
+	Record Entry
+	Depth  int    // how many steps it is away: 0 if it names the artifact itself
+	Via    string // the id that the artifact depends on; "" at depth 0
+	Err    error  // why it does not count; nil: the artifact is revoked
+}
+
+var errShort = errors.New("it does not reach that far")
+
+// Withdrawals returns the revocation records of the store that are about the artifact
+// of that hash, nearest first, and whether they count at f.Now (SPEC §9.6.4c).
+func (s *Store) Withdrawals(f attest.Verifier, hash wire.Hash, trusted func(revoker wire.AgentID) bool) (list []Withdrawal, err error) {
+	err = s.db.View(func(tx *bolt.Tx) error {
+		a, err := readArtifact(tx, hash)
+		if err != nil || a.id == "" {
+			return err
+		}
+		above, err := a.dependsOn(tx)
+		if err != nil {
+			return err
+		}
+		for depth, ids := range above {
+			for _, id := range ids {
+				records, err := withKey(tx, byLink, id)
+				if err != nil {
+					return err
+				}
+				for _, record := range records {
+					revoked, _ := record.value.Get("revoked_artifact_id")
+					if record.kind != revocation || plainID(revoked.Text()) != id {
+						continue
+					}
+					w := Withdrawal{Depth: depth}
+					if w.Record, err = record.entry(tx); err != nil {
+						return err
+					}
+					reached, report, err := reachedBy(tx, f, record.value, trusted, &a)
+					if err != nil {
+						return err
+					}
+					w.judge(a.dependent().ID, reached, report)
+					list = append(list, w)
+				}
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
+func (w *Withdrawal) judge(id string, reached []attest.Reached, report wire.Report) {
+	i := slices.IndexFunc(reached, func(r attest.Reached) bool { return r.ID == id })
+	switch err := report.Err(); {
+	case err != nil:
+		w.Err = err
+	case len(reached) == 0:
+		w.Err = report[len(report)-1].Err // not yet in force
+	case i < 0:
+		w.Err = errShort
+	default:
+		w.Depth, w.Via = reached[i].Depth, reached[i].Via
+	}
+}
+
+// dependsOn returns the ids that an artifact depends on, step by step, its own first.
+func (a *artifact) dependsOn(tx *bolt.Tx) ([][]string, error) {
+	steps := [][]string{{plainID(a.id)}}
+	seen := map[string]bool{plainID(a.id): true}
+	frontier := []artifact{*a}
+	for range attest.MaxCascadeDepth {
+		var next []artifact
+		var ids []string
+		for _, x := range frontier {
+			for _, l := range x.dependent().Links {
+				id := plainID(l.ID)
+				if !l.Depends() || seen[id] {
+					continue
+				}
+				seen[id] = true
+				ids = append(ids, id)
+				own, err := withKey(tx, byID, id)
+				if err != nil {
+					return nil, err
+				}
+				next = append(next, own...)
+			}
+		}
+		if len(ids) == 0 {
+			break
+		}
+		steps, frontier = append(steps, ids), next
+	}
+	return steps, nil
+}
