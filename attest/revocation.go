@@ -173,9 +173,9 @@ type knownRecord struct {
 func (f Verifier) ReadRevocations(records []wire.Value, trusted func(revoker wire.AgentID) bool) (*Revocations, []wire.Report) {
 	known := &Revocations{records: make(map[string][]knownRecord), trusted: trusted}
 	reports := make([]wire.Report, len(records))
-	for i, v := range records {
-		var r *RevocationRecord
-		r, reports[i] = f.VerifyRevocation(v)
+	read := make([]*RevocationRecord, len(records))
+	f.each(len(records), func(i int) { read[i], reports[i] = f.VerifyRevocation(records[i]) })
+	for i, r := range read {
 		if reports[i].Outcome() == wire.Passed {
 			known.records[r.Revoked] = append(known.records[r.Revoked], knownRecord{r, f.identify(r.Issuer, r.IssuedAt)})
 		}

@@ -31,7 +31,7 @@ type Verifier struct {
 
 	// Each calls do for 0 to n-1, in any order and perhaps at the same time, and
 	// returns when all calls have; nil calls in order. An artifact of many receipts
-	// is verified by it. If it runs them at the same time, Keys and Canonical must
+	// and many revocation records are verified by it. If it runs them at the same time, Keys and Canonical must
 	// allow that.
 	Each func(n int, do func(i int))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -65,6 +66,9 @@ var kinds = map[string]*kind{
 	"closure_predicate": newKind("predicate_id", "", "issued_at", "issuer"),
 	"record":            newKind("", "", ""),
 }
+
+// Kinds returns the kinds that are kept, in the order of their names (SPEC §12.3).
+func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
 
 const (
 	attestation = "attestation"

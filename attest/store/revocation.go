@@ -10,10 +10,11 @@ import (
 	"github.com/concordia-node/concordia/wire"
 )
 
-// Revocations verifies the revocation records of the store anew, and returns those that
-// stand and the reports of all, as [attest.Verifier.ReadRevocations] does of others.
-func (s *Store) Revocations(f attest.Verifier, trusted func(revoker wire.AgentID) bool) (*attest.Revocations, []wire.Report, error) {
-	var records []wire.Value
+// Revocations verifies the revocation records of the store anew, and more that come from
+// elsewhere. It returns those that stand and the reports of all, more first, as
+// [attest.Verifier.ReadRevocations] does.
+func (s *Store) Revocations(f attest.Verifier, trusted func(revoker wire.AgentID) bool, more ...wire.Value) (*attest.Revocations, []wire.Report, error) {
+	records := slices.Clone(more)
 	for e, err := range s.List(Filter{Kind: revocation}) {
 		if err != nil {
 			return nil, nil, err

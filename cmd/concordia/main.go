@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,11 @@ func main() {
 func run(args []string, stdout, stderr io.Writer) int {
 	a := &app{now: time.Now, rand: rand.Reader}
 	return cli.Run(a.command(), args, stdout, stderr, func(err error) string {
-		if damaged, ok := errors.AsType[*groupcommit.CorruptError](err); ok {
+		damaged, ok := errors.AsType[*groupcommit.CorruptError](err)
+		switch {
+		case ok && filepath.Base(damaged.Path) == artifactsName:
+			return "Move it away, and import again what you exported or received."
+		case ok:
 			return fmt.Sprintf("What is left of it: concordia session salvage %s NEW", damaged.Path)
 		}
 		return ""
@@ -63,6 +68,6 @@ be tried, 4 nothing failed but a required check could not be made.`,
 		},
 	}
 	root.PersistentFlags().BoolVar(&a.out.json, "json", false, "print JSON, one value for each command")
-	root.AddCommand(a.demoCommand(), a.idCommand(), a.sessionCommand(), a.agreementCommand(), a.attestCommand(), a.verifyCommand(), a.specCommand())
+	root.AddCommand(a.demoCommand(), a.idCommand(), a.sessionCommand(), a.agreementCommand(), a.attestCommand(), a.storeCommand(), a.verifyCommand(), a.specCommand())
 	return root
 }

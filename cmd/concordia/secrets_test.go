@@ -69,6 +69,16 @@ attest chain unwind chain.json --reason timeout --key open.key
 attest chain close chain.json
 verify signed.json record.json open.key sealed.key pass --json
 verify -v deal
+store import deal signed.json undo.json charge.json open.key sealed.key pass --store kept
+store import deal signed.json --unverified --store kept --json
+store list --store kept
+store conflicts --store kept
+store show urn:concordia:mandate:1 --store kept
+store export --store kept
+store export --store kept --json
+store delete urn:concordia:mandate:1 --store kept
+store list --store deal
+verify charge.json --store kept
 `
 
 // No command prints or writes down a private key or a passphrase: not the ones it is

@@ -38,8 +38,9 @@ artifact of the protocol. Agents whose id is a did:key need no key; of the other
 
 What an artifact is to be judged for comes from you, too: the offer that an approval
 has to be about, the action that a mandate has to allow, who has to have signed it.
-What is left out is not checked, and the report says that. Records in --revocations
-count if they verify and are the artifact's own issuer's or a --revoker's. That a
+What is left out is not checked, and the report says that. Records in --revocations,
+and those in the store of --store, count if they verify and are the artifact's own
+issuer's or a --revoker's. That a
 signature verifies does not say that you should believe who made it: read "by".
 
 FILE may hold one artifact, an array of them or one a line (NDJSON), be a directory
@@ -56,6 +57,7 @@ decide the exit code.`,
   concordia verify approval.json --keys keys.json --offer offer.json
   concordia verify mandate.json --keys keys.json --action action.json --uses 0 --revocations revoked.json
   concordia verify receipts.ndjson archive/ --max-age 30d
+  concordia verify mandate.json --keys keys.json --uses 0 --store archive
   concordia verify --case cases/index.json`,
 		Args: cli.Takes,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -259,6 +261,9 @@ func verifyValue(s conformance.Subject, with *verifyOptions, records []wire.Find
 	}
 	if slices.Contains(kindsOfFile[kind].flags, "revocations") {
 		r.report = append(r.report, records...)
+		if with.store != "" {
+			r.Says = append(r.Says, told{"revocations looked up", fmt.Sprint(with.lookedUp)})
+		}
 	}
 	if with.by != "" {
 		r.report = append(r.report, signedBy(kind, v, with.by))
@@ -366,7 +371,7 @@ func (r *verificationRun) end() error {
 		r.app.out.printf("%s: %d pass, %d fail, %d not checked\n", plural(r.count[wire.Passed]+r.count[wire.Failed]+r.count[wire.NotChecked], "artifact"),
 			r.count[wire.Passed], r.count[wire.Failed], r.count[wire.NotChecked])
 	}
-	given := slices.DeleteFunc(slices.Clone(r.with.given), func(flag string) bool { return flag == "by" || flag == "revoker" })
+	given := slices.DeleteFunc(slices.Clone(r.with.given), func(flag string) bool { return slices.Contains([]string{"by", "revoker", "store"}, flag) })
 	switch unused := unusedFlags(given, slices.Collect(maps.Keys(r.kinds))); {
 	case r.count[wire.Failed] > 0: // whatever else there is to say
 		return cli.Exit(cli.Rejected, r.unread)

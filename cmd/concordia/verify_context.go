@@ -14,17 +14,19 @@ import (
 type verifyOptions struct {
 	imported                                  bool
 	offer, action, revocations, chainSession  string // files
+	store                                     string // directory
 	session, sequenceKey, publisher, decision string
 	by, signer                                string
 	extensions, revokers                      []string
 	given                                     []string // names of the flags that were given
 	stateActive, aggregate, verbose           bool
 	uses                                      int64
+	lookedUp                                  int // revocation records of the store
 }
 
 // contextFlags are the flags of what an artifact is judged for.
 var contextFlags = []string{
-	"import", "offer", "session", "action", "sequence-key", "state-active", "uses", "revocations", "revoker", "decision",
+	"import", "offer", "session", "action", "sequence-key", "state-active", "uses", "revocations", "store", "revoker", "decision",
 	"publisher", "aggregate", "chain-session", "active-extension", "signer", "by",
 }
 
@@ -63,6 +65,7 @@ func (o *verifyOptions) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.stateActive, "state-active", false, "the condition of a state-bound mandate holds")
 	f.Int64Var(&o.uses, "uses", 0, "how often a mandate was used before")
 	f.StringVar(&o.revocations, "revocations", "", "JSON `file` with revocation records, in an array or one a line")
+	f.StringVar(&o.store, "store", "", "`directory` of an artifact store whose revocation records count, too")
 	f.StringArrayVar(&o.revokers, "revoker", nil, "`id` of an agent whose revocations count against anything (repeatable)")
 	f.StringVar(&o.signer, "signer", "", "`id` of the agent whose key a record has to be signed with")
 	f.StringVar(&o.by, "by", "", "`id` of the agent who has to have signed")

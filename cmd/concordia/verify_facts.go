@@ -144,26 +144,41 @@ func unusedFlags(given []string, kinds []string) []string {
 	})
 }
 
-// revoked verifies the revocation records that a person brought, once for all
-// artifacts. It returns a finding for each that does not verify: whatever that one
-// revokes may be revoked.
+// revoked verifies the revocation records that a person brought, in a file, in a store
+// or in both, once for all artifacts. It returns a finding for each that does not
+// verify: whatever that one revokes may be revoked.
 func (o *verifyOptions) revoked(s *conformance.Subject) ([]wire.Finding, error) {
-	if o.revocations == "" {
+	if o.revocations == "" && o.store == "" {
 		return nil, nil
 	}
-	v, err := readJSONInput(o.revocations)
-	if err != nil {
-		return nil, err
-	}
-	records := []wire.Value{v}
-	if v.Kind() == wire.Array {
-		records = records[:0]
-		for _, e := range v.Elems() {
-			records = append(records, e)
+	var records []wire.Value
+	if o.revocations != "" {
+		v, err := readJSONInput(o.revocations)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, v)
+		if v.Kind() == wire.Array {
+			records = records[:0]
+			for _, e := range v.Elems() {
+				records = append(records, e)
+			}
 		}
 	}
 	var reports []wire.Report
-	s.Revocations, reports = s.Verifier().ReadRevocations(records, o.revoker)
+	if o.store == "" {
+		s.Revocations, reports = s.Verifier().ReadRevocations(records, o.revoker)
+	} else {
+		st, err := openStore(o.store, true)
+		if err != nil {
+			return nil, err
+		}
+		defer st.Close()
+		if s.Revocations, reports, err = st.Revocations(s.Verifier(), o.revoker, records...); err != nil {
+			return nil, err
+		}
+		o.lookedUp = len(reports) - len(records)
+	}
 	var list []wire.Finding
 	for _, r := range reports {
 		if err := r.Err(); err != nil {
