@@ -1,15 +1,52 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/concordia-node/concordia/attest"
 	"github.com/concordia-node/concordia/wire"
 )
 
 // testAgents sign the artifacts that scripts verify, all on 2026-09-14.
 var testAgents = map[string]byte{"did:web:cfo.example": 'c', "did:web:treasury.example": 't'}
+
+// addReceipts adds three receipts of one session by the test agents: first.json,
+// second.json, which has nothing to do with it, and later.json, which supersedes it.
+func addReceipts(files map[string]any, signers map[string]wire.PrivateKey) error {
+	for id, supersedes := range map[string]string{"first": "", "second": "", "later": "att_first"} {
+		d := attest.Draft{
+			ID: "att_" + id, Session: "ses_1", Time: time.Date(2026, 9, 14, 9, 0, 0, 0, time.UTC),
+			Outcome:        attest.Outcome{Status: attest.StatusAgreed, Rounds: 2, Mechanism: attest.MechanismDirect},
+			TranscriptHash: wire.HashOf(id), ChainHead: wire.HashOf(id), MessageCount: 5,
+		}
+		for i, agent := range slices.Sorted(maps.Keys(signers)) {
+			d.Parties = append(d.Parties, attest.Party{Agent: wire.AgentID(agent), Role: []attest.Role{attest.RoleInitiator, attest.RoleResponder}[i]})
+		}
+		if supersedes != "" {
+			l, err := wire.Encode(wire.M{"type": "receipt", "id": supersedes, "relationship": "supersedes"})
+			if err != nil {
+				return err
+			}
+			d.References = []wire.Value{l}
+		}
+		v, err := d.Value()
+		for agent, k := range signers {
+			if err == nil {
+				v, err = attest.Countersign(v, wire.AgentID(agent), k)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		files[id+".json"] = v
+	}
+	return nil
+}
 
 // writeArtifacts writes an offer, an action, artifacts about them and the keys of
 // who signed them to a folder.
@@ -71,6 +108,9 @@ func writeArtifacts(dir string) error {
 			a.artifact["signature"] = wire.M{"alg": a.algorithm, "value": sig}
 		}
 		files[a.file] = a.artifact
+	}
+	if err := addReceipts(files, signers); err != nil {
+		return err
 	}
 	for name, v := range files {
 		text, err := wire.Encode(v)
