@@ -1,9 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
@@ -177,4 +179,94 @@ func (a *artifact) supersedes(former *artifact) bool {
 		}
 	}
 	return false
+}
+
+// listContested lists what is in conflict: it reads the claims, and of the artifacts
+// only those that share one.
+func (s *Store) listContested(f Filter) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		positions, err := s.contested()
+		if err != nil {
+			yield(Entry{}, err)
+			return
+		}
+		for _, p := range positions {
+			if f.After != (Position{}) && bytes.Compare(p, f.After.bytes()) <= 0 {
+				continue
+			}
+			var r found
+			listed := false
+			err := s.db.View(func(tx *bolt.Tx) error {
+				r, listed = find(tx, wire.Hash(p[timeSize:]), &f)
+				return nil
+			})
+			switch {
+			case err != nil:
+				yield(Entry{}, err)
+				return
+			case errors.Is(r.err, ErrNotStored): // no longer
+			case listed && !yield(r.entry, r.err):
+				return
+			}
+		}
+	}
+}
+
+// walkClaims is how many claims are read in one transaction.
+const walkClaims = 1 << 14
+
+// contested returns the positions, in order, of the artifacts that share a claim with
+// another core.
+func (s *Store) contested() ([][]byte, error) {
+	cores := map[wire.Hash]bool{}
+	const size = 1 + len(wire.Hash{}) // of a claim, before its core
+	var last []byte
+	for from := []byte{ofClaim}; from != nil; {
+		err := s.db.View(func(tx *bolt.Tx) error {
+			looked, start := 0, from
+			from = nil
+			for k := range entriesFrom(tx.Bucket(bucketIndex), []byte{ofClaim}, start) {
+				if len(k) != size+len(wire.Hash{}) {
+					return errIndex
+				}
+				if looked++; looked > walkClaims {
+					from = slices.Clone(k)
+					return nil
+				}
+				if last != nil && bytes.Equal(last[:size], k[:size]) {
+					cores[wire.Hash(last[size:])], cores[wire.Hash(k[size:])] = true, true
+				}
+				last = append(last[:0], k...)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	var positions [][]byte
+	for core := range cores {
+		err := s.db.View(func(tx *bolt.Tx) error {
+			prefix := indexKey(ofCore, string(core[:]), nil)
+			for k := range entriesOf(tx.Bucket(bucketIndex), prefix) {
+				if len(k) != len(prefix)+3+len(core) {
+					return errIndex
+				}
+				a, err := readArtifact(tx, wire.Hash(k[len(prefix)+3:]))
+				if errors.Is(err, ErrDamaged) {
+					continue // it says so in other listings
+				}
+				if err != nil {
+					return err
+				}
+				positions = append(positions, a.position().bytes())
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(positions, bytes.Compare)
+	return positions, nil
 }

@@ -108,21 +108,22 @@ func (f *Filter) admits(a *artifact) bool {
 
 var errIndex = errors.New("reading the artifact store: its index is damaged: export what is left, and import it into a new one")
 
-// A walk over the index reads at most so much in one transaction.
+// A walk over the index reads at most so much in one transaction, the first time less:
+// many callers want the first few.
 const (
-	walkEntries = 256
-	walkBytes   = 1 << 20
+	firstEntries = 16
+	walkEntries  = 256
+	walkBytes    = 1 << 20
 )
 
 // List returns the artifacts that a filter admits, in the order of their positions.
 // What is added or deleted while it runs is listed or not. An error comes with the
 // hash if it is of that artifact alone; the listing goes on if the caller does.
 func (s *Store) List(f Filter) iter.Seq2[Entry, error] {
+	if f.Conflicts {
+		return s.listContested(f)
+	}
 	return func(yield func(Entry, error) bool) {
-		type result struct {
-			entry Entry
-			err   error
-		}
 		prefix := f.prefix()
 		from := slices.Clone(prefix)
 		if start := timeBytes(f.Since); !f.Since.IsZero() {
@@ -131,8 +132,8 @@ func (s *Store) List(f Filter) iter.Seq2[Entry, error] {
 		if after := slices.Concat(prefix, f.After.bytes(), []byte{0}); f.After != (Position{}) && bytes.Compare(after, from) > 0 {
 			from = after
 		}
-		for from != nil {
-			var found []result
+		for most := firstEntries; from != nil; most = min(2*most, walkEntries) {
+			var found []found
 			err := s.db.View(func(tx *bolt.Tx) error {
 				looked, size, start := 0, 0, from
 				from = nil
@@ -144,27 +145,16 @@ func (s *Store) List(f Filter) iter.Seq2[Entry, error] {
 					if !f.Until.IsZero() && bytes.Compare(tail[:timeSize], timeBytes(f.Until)) >= 0 {
 						return nil
 					}
-					if looked == walkEntries || size >= walkBytes {
+					if looked == most || size >= walkBytes {
 						from = slices.Clone(k)
 						return nil
 					}
 					looked++
-					hash := wire.Hash(tail[timeSize:])
-					a, err := readArtifact(tx, hash)
-					size += len(a.value.Canonical())
-					if err == nil && !f.admits(&a) {
-						continue
+					r, ok := find(tx, wire.Hash(tail[timeSize:]), &f)
+					size += r.size
+					if ok {
+						found = append(found, r)
 					}
-					var e Entry
-					if err == nil {
-						e, err = a.entry(tx)
-					}
-					if err != nil {
-						e = Entry{Hash: hash}
-					} else if f.Conflicts && len(e.Conflicts) == 0 {
-						continue
-					}
-					found = append(found, result{e, err})
 				}
 				return nil
 			})
@@ -179,6 +169,29 @@ func (s *Store) List(f Filter) iter.Seq2[Entry, error] {
 			}
 		}
 	}
+}
+
+// A found is an artifact of a listing, or what is wrong with it.
+type found struct {
+	entry Entry
+	size  int
+	err   error
+}
+
+// find reads an artifact and reports whether it is to be listed.
+func find(tx *bolt.Tx, hash wire.Hash, f *Filter) (found, bool) {
+	a, err := readArtifact(tx, hash)
+	r := found{Entry{Hash: hash}, len(a.value.Canonical()), err}
+	if err != nil || !f.admits(&a) {
+		return r, err != nil
+	}
+	e, err := a.entry(tx)
+	if err != nil {
+		r.err = err
+		return r, true
+	}
+	r.entry = e
+	return r, !f.Conflicts || len(e.Conflicts) > 0
 }
 
 // entriesOf yields the entries of a bucket whose keys have a prefix, in order. They are

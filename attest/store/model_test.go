@@ -180,6 +180,13 @@ func modelOps(t *testing.T, pool []specimen, ops []byte) {
 			if diff := gocmp.Diff(want, got); diff != "" {
 				t.Fatalf("after operation %d (-want +got):\n%s", n, diff)
 			}
+			contested := slices.DeleteFunc(list(t, s, store.Filter{}), func(e store.Entry) bool { return len(e.Conflicts) == 0 })
+			same := func(a, b store.Entry) bool {
+				return a.Hash == b.Hash && slices.EqualFunc(a.Conflicts, b.Conflicts, equalConflicts)
+			}
+			if got := list(t, s, store.Filter{Conflicts: true}); !slices.EqualFunc(contested, got, same) {
+				t.Fatalf("after operation %d: %d artifacts are in conflict, %d are listed as such", n, len(contested), len(got))
+			}
 		}
 	}
 }

@@ -89,7 +89,7 @@ type importRun struct {
 	unverified bool
 
 	count   map[store.Status]int
-	fresh   []wire.Hash // of what is new, or newly verified
+	fresh   map[wire.Hash]bool // of what is new, or newly verified
 	records []wire.Value
 	refused []refusal
 	unread  error
@@ -103,33 +103,46 @@ type refusal struct {
 }
 
 func (r *importRun) files(ctx context.Context, files []string) error {
-	r.count, r.refused = map[store.Status]int{}, []refusal{}
+	r.count, r.fresh, r.refused = map[store.Status]int{}, map[wire.Hash]bool{}, []refusal{}
 	progress := r.app.progress("importing", sizeOf(files))
 	defer progress.done()
+	stored := make(chan error, 1) // of the batch before: it is written while this one is verified
+	stored <- nil
+	put := func(list []input) error {
+		candidates, err := r.judgeAll(list)
+		if err := errors.Join(<-stored, err); err != nil {
+			stored <- nil
+			return err
+		}
+		go func() { stored <- r.add(ctx, list, candidates) }()
+		return nil
+	}
 	var waiting []input
 	for in := range inputs(files, progress.add) {
 		if waiting = append(waiting, in); len(waiting) == importBatch {
-			if err := r.add(ctx, waiting); err != nil {
+			if err := put(waiting); err != nil {
 				return err
 			}
-			waiting = waiting[:0]
+			waiting = nil
 		}
 	}
-	if err := r.add(ctx, waiting); err != nil {
+	if err := errors.Join(put(waiting), <-stored); err != nil {
 		return err
 	}
 	progress.done()
 	return r.end()
 }
 
-// add verifies artifacts and stores them.
-func (r *importRun) add(ctx context.Context, list []input) error {
+// judgeAll verifies artifacts, at the same time.
+func (r *importRun) judgeAll(list []input) ([]store.Candidate, error) {
 	candidates := make([]store.Candidate, len(list))
 	errs := make([]error, len(list))
 	parallel(len(list), func(i int) { candidates[i], errs[i] = r.judge(list[i]) })
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
+	return candidates, errors.Join(errs...)
+}
+
+// add stores artifacts and notes what became of them.
+func (r *importRun) add(ctx context.Context, list []input, candidates []store.Candidate) error {
 	answers, err := r.store.Add(ctx, r.app.now(), r.unverified, candidates...)
 	if err != nil {
 		return err
@@ -148,7 +161,7 @@ func (r *importRun) add(ctx context.Context, list []input) error {
 			r.refused = append(r.refused, refusal{list[i].name, kind, problemOf(answer.Err)})
 			r.app.out.printf("%s: %s: %s: %v\n", cli.Printable(list[i].name), kind, r.app.out.paint(red, "refused"), answer.Err)
 		case answer.Status != store.Known:
-			r.fresh = append(r.fresh, answer.Hash)
+			r.fresh[answer.Hash] = true
 			if candidates[i].Kind == "revocation" {
 				r.records = append(r.records, candidates[i].Value)
 			}
@@ -180,15 +193,11 @@ func (r *importRun) judge(in input) (store.Candidate, error) {
 // it, too.
 func (r *importRun) end() error {
 	conflicting := []storedEntry{}
-	for _, hash := range r.fresh {
-		e, err := r.store.Get(hash)
-		if errors.Is(err, store.ErrNotStored) {
-			continue
-		}
-		if err != nil {
+	for e, err := range r.store.List(store.Filter{Conflicts: true}) {
+		if err != nil && !errors.Is(err, store.ErrDamaged) {
 			return err
 		}
-		if len(e.Conflicts) == 0 {
+		if !r.fresh[e.Hash] || err != nil {
 			continue
 		}
 		conflicting = append(conflicting, storedValue(e))
