@@ -78,8 +78,14 @@ func TestConflicts(t *testing.T) {
 			for _, conflicts := range test.want {
 				flagged += min(1, len(conflicts))
 			}
-			if got := len(list(t, s, store.Filter{Conflicts: true})); got != flagged {
-				t.Errorf("%d are listed as in conflict, want %d", got, flagged)
+			contested := list(t, s, store.Filter{Conflicts: true})
+			if len(contested) != flagged {
+				t.Errorf("%d are listed as in conflict, want %d", len(contested), flagged)
+			}
+			for i, e := range contested {
+				if rest := list(t, s, store.Filter{Conflicts: true, After: e.Position()}); len(rest) != len(contested)-i-1 {
+					t.Errorf("after %d of %d in conflict: %d", i+1, len(contested), len(rest))
+				}
 			}
 		})
 	}
@@ -215,5 +221,18 @@ func permutations(n int) func(yield func([]int) bool) {
 			return true
 		}
 		place(0)
+	}
+}
+
+// A party that did not sign the whole, as in a version that binds no outcome, answers for
+// nothing.
+func TestUnboundParty(t *testing.T) {
+	s := fresh(t)
+	first := candidate(t, receipt{id: "att_1", session: "ses_1", parties: "ab"}.value(t), everyone(t))
+	second := candidate(t, receipt{id: "att_2", session: "ses_1", parties: "ab"}.value(t), everyone(t))
+	second.Value = second.Value.Without("countersignatures")
+	add(t, s, first, second)
+	if got := list(t, s, store.Filter{Conflicts: true}); len(got) > 0 {
+		t.Errorf("%d in conflict", len(got))
 	}
 }

@@ -44,3 +44,9 @@
 // position, time and hash of an artifact, for the letters of a filter; a core, the
 // hash of what versions share, for claims; and the order of versions for those.
 package store
+
+// BUG(store): Agents are told apart by their ids, in either spelling of a did:key. One
+// that signs under two ids with one key does not contradict itself here.
+
+// BUG(store): Claims of a damaged artifact that is deleted stay in the index. They count
+// for nothing.

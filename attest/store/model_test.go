@@ -211,7 +211,7 @@ func FuzzModel(f *testing.F) {
 	f.Add([]byte{0, 4, 8, 3, 12, 2, 16, 21})
 	f.Add([]byte(strings.Repeat("\x00\x01\x02\x24\x28\x2c", 5)))
 	f.Fuzz(func(t *testing.T, ops []byte) {
-		modelOps(t, pool, ops[:min(len(ops), 100)])
+		modelOps(t, pool, ops[:min(len(ops), 40)])
 	})
 }
 
@@ -232,24 +232,29 @@ func TestRevocations(t *testing.T) {
 		}
 		return store.Candidate{Value: v, Kind: "revocation", Report: wire.Report{wire.Find("signature", false, nil)}}
 	}
-	approvalDraft, err := wire.Encode(wire.M{
-		"scope": wire.M{"decision": "approve", "offer_hash": wire.HashOf("offer"), "amount": "1", "threshold_crossed": "x"},
-		"references": []wire.M{
-			{"type": "negotiation_session", "id": "urn:concordia:session:ses_1", "relationship": "approves"},
-			{"type": "mandate", "id": "urn:concordia:mandate:1", "relationship": "fulfills"},
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
+	approve := func(relationship string) store.Candidate {
+		draft, err := wire.Encode(wire.M{
+			"scope": wire.M{"decision": "approve", "offer_hash": wire.HashOf("offer"), "amount": relationship, "threshold_crossed": "x"},
+			"references": []wire.M{
+				{"type": "negotiation_session", "id": "urn:concordia:session:ses_1", "relationship": "approves"},
+				{"type": "mandate", "id": "urn:concordia:mandate:1", "relationship": relationship},
+			},
+			"id": "urn:concordia:receipt:" + relationship,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := issuer(t, "did:web:carol").Approval(draft)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store.Candidate{Value: v, Kind: "approval_receipt", Report: wire.Report{wire.Find("signature", false, nil)}}
 	}
-	v, err := issuer(t, "did:web:carol").Approval(approvalDraft)
-	if err != nil {
-		t.Fatal(err)
-	}
-	approval := store.Candidate{Value: v, Kind: "approval_receipt", Report: wire.Report{wire.Find("signature", false, nil)}}
+	approval, aside, unverified := approve("fulfills"), approve("references"), approve("extends")
+	unverified.Report = wire.Report{wire.Find("signature", false, wire.RuleUnknownKey.At("/signature"))}
 	record := revoke("did:web:alice", "urn:concordia:mandate:1", "cascade_to_dependents", "2026-09-14T11:00:00Z")
-	add(t, s, m, namesake, approval)
-	if got := list(t, s, store.Filter{Session: "ses_1"}); len(got) != 1 {
+	add(t, s, m, namesake, approval, aside, unverified)
+	if got := list(t, s, store.Filter{Session: "ses_1"}); len(got) != 3 {
 		t.Errorf("of the session that it approves: %d", len(got))
 	}
 	add(t, s, record, revoke("did:web:mallory", "urn:concordia:mandate:1", "single_artifact", "2026-09-14T09:00:00Z"))
@@ -269,6 +274,7 @@ func TestRevocations(t *testing.T) {
 		{"a revoker's", m, 0, trust("did:web:mallory"), []string{"0 alice false", "0 mallory true"}},
 		{"of somebody else's with that id", namesake, 120, trust(), []string{"0 alice false", "0 mallory false"}},
 		{"of what it depends on", approval, 120, trust(), []string{"1 alice true", "1 mallory false"}},
+		{"of what it only mentions", aside, 120, trust(), nil},
 		{"that does not reach it", approval, 120, trust("did:web:mallory"), []string{"1 alice true", "1 mallory false"}},
 	}
 	for _, test := range tests {
@@ -294,9 +300,17 @@ func TestRevocations(t *testing.T) {
 	if err != nil || report.Err() != nil {
 		t.Fatal(err, report.Err())
 	}
-	id, _ := approval.Value.Get("id")
-	if !slices.ContainsFunc(reached, func(r attest.Reached) bool { return r.ID == id.Text() && r.Depth == 1 }) {
-		t.Errorf("it reaches %v and not the approval", reached)
+	var ids []string
+	for _, r := range reached {
+		ids = append(ids, fmt.Sprint(r.Depth, " ", r.ID))
+	}
+	for id, want := range map[string]bool{
+		"0 urn:concordia:mandate:1": true, "1 urn:concordia:receipt:fulfills": true,
+		"1 urn:concordia:receipt:references": false, "1 urn:concordia:receipt:extends": false, // unverified
+	} {
+		if slices.Contains(ids, id) != want {
+			t.Errorf("it reaches %v; %s is among them: %v, want %v", ids, id, !want, want)
+		}
 	}
 	known, reports, err := s.Revocations(f, nil)
 	if err != nil || len(reports) != 2 {
