@@ -168,10 +168,13 @@ func (c *Client) get(ctx context.Context, u *url.URL) ([]byte, error) {
 		most = DefaultMaxBody
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, int64(most)+1))
-	if err == nil && len(body) > most {
-		err = ErrTooLarge
+	switch {
+	case err != nil:
+		return nil, err
+	case len(body) > most:
+		return nil, ErrTooLarge
 	}
-	return body, err
+	return body, ctx.Err() // a server that sees the connection close may still end its answer
 }
 
 // control runs between the resolution of a name and the connection, for each address
