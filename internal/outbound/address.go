@@ -42,13 +42,14 @@ func prefixes(texts ...string) []netip.Prefix {
 	return list
 }
 
-// IsPublic reports whether an address is one of the public Internet.
+// IsPublic reports whether an address is one of the public Internet. One with a zone is
+// in no network.
 //
 // BUG(outbound): A network may translate IPv6 to its IPv4 with a prefix of its own
 // (RFC 6052), which nobody else can know. Where one does, what is behind it has to be
 // closed to this machine.
 func IsPublic(a netip.Addr) bool {
-	if !a.IsValid() || a.Zone() != "" || a.Is6() && !global.Contains(a) {
+	if !a.IsValid() || a.Is6() && !global.Contains(a) {
 		return false
 	}
 	for _, p := range reserved {

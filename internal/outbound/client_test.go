@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -257,22 +258,22 @@ func TestGetChecksCertificates(t *testing.T) {
 	}
 }
 
-func TestGetIgnoresProxies(t *testing.T) {
-	proxied := new(atomic.Int32)
-	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { proxied.Add(1) }))
-	defer proxy.Close()
-	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "HTTP_PROXY"} {
-		t.Setenv(name, proxy.URL)
+// TestMain names a proxy that is not there, before anybody can have asked for one.
+func TestMain(m *testing.M) {
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY"} {
+		os.Setenv(name, "http://127.0.0.1:1")
 	}
-	t.Setenv("NO_PROXY", "")
-	s, c, connected := serve(t, says("{}"))
+	os.Unsetenv("NO_PROXY")
+	os.Unsetenv("no_proxy")
+	os.Exit(m.Run())
+}
+
+func TestGetIgnoresProxies(t *testing.T) {
+	s, c, _ := serve(t, says("{}"))
 	c.Resolver = names(t, "127.0.0.1")
 	_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
-	if _, err := c.Get(t.Context(), "https://example.com:"+port); err != nil { // loopback is never proxied
+	if _, err := c.Get(t.Context(), "https://example.com:"+port); err != nil { // a literal loopback address is never proxied
 		t.Error(err)
-	}
-	if proxied.Load() != 0 || connected.Load() != 1 {
-		t.Errorf("the proxy was asked %d times, the server %d times", proxied.Load(), connected.Load())
 	}
 }
 

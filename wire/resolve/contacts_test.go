@@ -150,7 +150,7 @@ func TestContactsAreBounded(t *testing.T) {
 		fmt.Fprintf(&text, `"%d":"%s",`, i, a)
 	}
 	c := contacts(t, `{`+strings.TrimSuffix(text.String(), ",")+`}`)
-	if err := c.Add(parse(t, `{"one more":"`+a+`"}`)); !errors.Is(err, resolve.RuleContacts) {
+	if err := c.Add(parse(t, `{"more":"`+a+`"}`)); !errors.Is(err, resolve.RuleContacts) {
 		t.Errorf("Add = %v, want %v", err, resolve.RuleContacts)
 	}
 }
@@ -159,7 +159,8 @@ func TestContactsAreBounded(t *testing.T) {
 // come back by being a did:key.
 func TestContactsElse(t *testing.T) {
 	lost, other := wire.DIDKey(public(t, "lost")), wire.DIDKey(public(t, "other"))
-	keys := contacts(t, `{"`+string(lost)+`":[{"key":"`+public(t, "lost").String()+`","until":"2026-03-01T00:00:00Z"}]}`).Else(wire.DIDKeys{})
+	keys := contacts(t, `{"`+string(lost)+`":[{"key":"`+public(t, "lost").String()+`","until":"2026-03-01T00:00:00Z"}],
+		"did:web:example.com#k":"`+public(t, "other").String()+`"}`).Else(wire.DIDKeys{})
 	url := lost + "#" + lost[len("did:key:"):]
 	for _, test := range []struct {
 		agent wire.AgentID
@@ -170,6 +171,7 @@ func TestContactsElse(t *testing.T) {
 		{lost, "2026-03-01T00:00:00Z", wire.PublicKey{}},
 		{url, "2026-03-01T00:00:00Z", wire.PublicKey{}},
 		{other, "2026-03-01T00:00:00Z", public(t, "other")},
+		{"did:web:example.com#k", "2026-03-01T00:00:00Z", public(t, "other")},
 		{"nobody", "2026-03-01T00:00:00Z", wire.PublicKey{}},
 	} {
 		got, err := keys.Key(test.agent, instant(t, test.at))

@@ -63,9 +63,6 @@ func DocumentURL(did wire.AgentID) (string, error) {
 // IPv4 address: 127.0.0.1, 127.1, 2130706433, 0x7f000001. No top-level domain begins
 // with a digit.
 func isHostName(s string) bool {
-	if len(s) > 253 {
-		return false
-	}
 	var last string
 	for last = range strings.SplitSeq(s, ".") {
 		if last == "" || len(last) > 63 || last[0] == '-' || last[len(last)-1] == '-' {
