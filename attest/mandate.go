@@ -26,8 +26,8 @@ type Mandate struct {
 	Constraints wire.Value   // a JSON Schema for actions
 	Chain       []Delegation // from the issuer to the subject; empty if the issuer mandates the subject itself
 
-	// RevocationEndpoint is where the issuer lists what it revoked. Nothing here
-	// asks it: the caller does, and puts what it learns into Verifier.Revocations.
+	// RevocationEndpoint is where the issuer lists what it revoked, "" if it does not
+	// say. Nothing here asks it but Verifier.Listed.
 	RevocationEndpoint string
 
 	value wire.Value
@@ -77,7 +77,7 @@ var (
 	RuleMandate          = &wire.Rule{Section: "9.9", Name: "mandate", Class: wire.ClassSchema, Text: "a mandate has the members of its schema"}
 	RuleMandateSignature = &wire.Rule{Section: "9.9", Name: "mandate-signature", Class: wire.ClassSignature, Text: "the issuer signed the mandate"}
 	RuleMandateStatus    = &wire.Rule{Section: "9.9", Name: "mandate-status", Class: wire.ClassBinding, Text: "the status of a mandate, if it has one, is active"}
-	RuleMandateRevoked   = &wire.Rule{Section: "9.9", Name: "mandate-revoked", Class: wire.ClassBinding, Text: "revoked_at has not come"}
+	RuleMandateRevoked   = &wire.Rule{Section: "9.9", Name: "mandate-revoked", Class: wire.ClassBinding, Text: "revoked_at has not come, and the endpoint, if it was asked, does not list the mandate"}
 	RuleMandateWindow    = &wire.Rule{Section: "9.9", Name: "mandate-window", Class: wire.ClassTemporal, Text: "now is from not_before to not_after, whatever the mode"}
 	RuleMandateSequence  = &wire.Rule{Section: "9.9", Name: "mandate-sequence", Class: wire.ClassTemporal, Text: "in sequence mode the action belongs to the mandate's sequence"}
 	RuleMandateState     = &wire.Rule{Section: "9.9", Name: "mandate-state", Class: wire.ClassTemporal, Text: "in state_bound mode the mandate's condition holds"}
@@ -153,7 +153,7 @@ func MandateChecks() []wire.Check[*MandateSubject] {
 		{Name: "revocation", Run: func(s *MandateSubject) error {
 			return s.checkRevoked(s.Mandate.ID, s.Mandate.Issuer, nil)
 		}},
-		{Name: "revocation-endpoint", Optional: true, Run: (*MandateSubject).checkEndpoint},
+		{Name: "revocation-endpoint", Run: (*MandateSubject).checkEndpoint},
 	}
 }
 
@@ -332,10 +332,7 @@ func clipPointer(p string) string {
 }
 
 func (s *MandateSubject) checkEndpoint() error {
-	if s.Mandate.RevocationEndpoint == "" {
-		return &wire.Unchecked{Why: "the mandate names no revocation endpoint", Moot: true}
-	}
-	return &wire.Unchecked{Why: "a verifier asks no network: ask the endpoint before and bring what it says", Moot: true}
+	return s.checkListed(RuleMandateRevoked, s.Mandate.RevocationEndpoint, s.Mandate.ID, s.checkSignature)
 }
 
 var errEndpoint = errors.New("want an https URL")

@@ -26,6 +26,8 @@ type Predicate struct {
 	Algorithm wire.Algorithm
 	Status    Lifecycle
 
+	RevocationEndpoint string // where the issuer lists what it revoked; "" if it does not say
+
 	value wire.Value
 	read  wire.Value // value, but with type where value has the alias
 }
@@ -38,7 +40,7 @@ var (
 	RulePredicateSignature = &wire.Rule{Section: "9.10", Name: "predicate-signature", Class: wire.ClassSignature, Text: "the issuer signed the predicate"}
 	RulePredicateKey       = &wire.Rule{Section: "9.10", Name: "predicate-key", Class: wire.ClassSignature, Text: "a key inside the predicate is the one that the verifier knows of its issuer"}
 	RulePredicateStatus    = &wire.Rule{Section: "9.10", Name: "predicate-status", Class: wire.ClassBinding, Text: "the status of a predicate is active"}
-	RulePredicateRevoked   = &wire.Rule{Section: "9.10", Name: "predicate-revoked", Class: wire.ClassBinding, Text: "a predicate in force has no revoked_at"}
+	RulePredicateRevoked   = &wire.Rule{Section: "9.10", Name: "predicate-revoked", Class: wire.ClassBinding, Text: "a predicate in force has no revoked_at, and the endpoint, if it was asked, does not list it"}
 	RulePredicateExpired   = &wire.Rule{Section: "9.10", Name: "predicate-expired", Class: wire.ClassTemporal, Text: "expires_at has not passed"}
 	RulePredicateWindow    = &wire.Rule{Section: "9.10", Name: "predicate-window", Class: wire.ClassTemporal, Text: "now is from not_before to not_after of the validity, where they are given"}
 	RulePredicateType      = &wire.Rule{Section: "9.10", Name: "predicate-type", Class: wire.ClassSchema, Text: "the type is registered and the condition fits its profile"}
@@ -73,7 +75,8 @@ func ReadPredicate(v wire.Value) (*Predicate, error) {
 		ID: r.Text("predicate_id"), Type: r.Text("type"), Authority: r.Text("authority"),
 		Issuer: wire.ReadID[wire.AgentID](r, "issuer"), Subject: r.Text("subject"), Condition: r.Value("condition"),
 		IssuedAt: r.Time("issued_at"), ExpiresAt: r.Time("expires_at"),
-		Algorithm: wire.Algorithm(r.Text("algorithm")), Status: Lifecycle(r.Text("status")), value: v, read: read,
+		Algorithm: wire.Algorithm(r.Text("algorithm")), Status: Lifecycle(r.Text("status")),
+		RevocationEndpoint: r.OptText("revocation_endpoint"), value: v, read: read,
 	}
 	result, _ := p.Condition.Get("result")
 	p.Result = result.Text()
@@ -124,6 +127,9 @@ func PredicateChecks() []wire.Check[*PredicateSubject] {
 		{Name: "subject", Run: (*PredicateSubject).checkSubject},
 		{Name: "revocation", Run: func(s *PredicateSubject) error {
 			return s.checkRevoked(s.Predicate.ID, s.Predicate.Issuer, s.Predicate.Links)
+		}},
+		{Name: "revocation-endpoint", Run: func(s *PredicateSubject) error {
+			return s.checkListed(RulePredicateRevoked, s.Predicate.RevocationEndpoint, s.Predicate.ID, s.checkSignature)
 		}},
 		{Name: "delegation", Optional: true, Run: (*PredicateSubject).checkDelegation},
 	}

@@ -255,9 +255,9 @@ func TestPredicateCheckNames(t *testing.T) {
 	f := verifier(t, certifier)
 	_, report := f.VerifyPredicate(predicate(t))
 	wantFindings(t, report, "shape pass", "signature pass", "embedded-key pass", "status pass", "revoked-at pass", "expiry pass",
-		"freshness pass", "bounds pass", "type pass", "subject pass", "revocation moot", "delegation not checked")
+		"freshness pass", "bounds pass", "type pass", "subject pass", "revocation moot", "revocation-endpoint moot", "delegation not checked")
 	bare := signPredicate(t, predicate(t).Without("metadata").Without("validity").Without("delegation_chain"))
 	_, report = f.VerifyPredicate(bare)
 	wantFindings(t, report, "shape pass", "signature pass", "embedded-key moot", "status pass", "revoked-at pass", "expiry pass",
-		"freshness pass", "bounds moot", "type pass", "subject moot", "revocation moot", "delegation moot")
+		"freshness pass", "bounds moot", "type pass", "subject moot", "revocation moot", "revocation-endpoint moot", "delegation moot")
 }

@@ -1,6 +1,7 @@
 package attest
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -224,6 +225,30 @@ func (f *Verifier) checkRevoked(id string, issuer wire.AgentID, links []Link) er
 		if r := f.findRevocation(l.ID, issuer, true); r != nil {
 			return RuleRevoked.Because(fmt.Sprintf("/references/%d", i), fmt.Errorf("revoked from %s on", wire.FormatTime(r.EffectiveAt)))
 		}
+	}
+	return nil
+}
+
+var errListed = errors.New("the endpoint lists it as revoked")
+
+// checkListed asks the revocation endpoint of an artifact for its id. A stranger's word
+// alone makes nobody connect anywhere: the issuer's signature has to verify. What the
+// endpoint does not answer leaves open whether the artifact stands. (SPEC §9.9, §9.10)
+func (f *Verifier) checkListed(rule *wire.Rule, endpoint, id string, signature func() error) error {
+	switch {
+	case endpoint == "":
+		return &wire.Unchecked{Why: "it names no revocation endpoint", Moot: true}
+	case f.Listed == nil:
+		return &wire.Unchecked{Why: "nobody asked the revocation endpoint", Moot: true}
+	case signature() != nil:
+		return &wire.Unchecked{Why: "the issuer's signature does not verify"}
+	}
+	revoked, err := f.Listed(endpoint, id)
+	switch {
+	case err != nil:
+		return &wire.Unchecked{Why: err.Error()}
+	case revoked:
+		return rule.Because("/revocation_endpoint", errListed)
 	}
 	return nil
 }

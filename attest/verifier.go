@@ -20,6 +20,12 @@ type Verifier struct {
 	Policy      Policy       // zero fields are the defaults
 	Revocations *Revocations // nil: nobody was asked
 
+	// Listed asks the revocation endpoint that a mandate or predicate names whether it
+	// lists that id; nil asks nobody. It is called once the issuer's signature has
+	// verified. If it fails, the artifact does not stand. Package endpoint has one that
+	// asks over the network. (SPEC §9.9)
+	Listed func(endpoint, id string) (revoked bool, err error)
+
 	// Unpadded takes signatures without padding as well, and in the cosign lane those
 	// with it, as the public conformance contract does.
 	Unpadded bool

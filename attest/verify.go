@@ -97,10 +97,10 @@ func (s *AttestationSubject) checkPartySignatures() error {
 	return unknown
 }
 
-// later puts an error that only says that a key is not known aside: what fails
-// without that key fails all the same.
+// later puts an error that only says that a key is not known, or could not be asked
+// for, aside: what fails without that key fails all the same.
 func later(err error, unknown *error) error {
-	if !errors.Is(err, wire.RuleUnknownKey) {
+	if _, unchecked := errors.AsType[*wire.Unchecked](err); !unchecked && !errors.Is(err, wire.RuleUnknownKey) {
 		return err
 	}
 	if *unknown == nil {

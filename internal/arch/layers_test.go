@@ -30,6 +30,7 @@ var layers = [][]string{
 	},
 	3: {
 		"attest/cmpc",
+		"attest/endpoint",
 		"attest/reputation",
 		"attest/store",
 		"conformance/vectors",
