@@ -47,6 +47,10 @@ type Subject struct {
 	// everybody's who has a key.
 	Revokers func(wire.AgentID) bool
 
+	// Listed asks revocation endpoints, as that of attest.Verifier does; nil asks nobody.
+	// Nothing in a case sets it.
+	Listed func(endpoint, id string) (revoked bool, err error)
+
 	// Each spreads the receipts of a bundle or proof, as that of attest.Verifier does;
 	// nil takes them in order.
 	Each func(n int, do func(i int))
@@ -252,7 +256,7 @@ func (s Subject) contextText(name string) (string, bool) {
 
 // plain returns a verifier that knows of no revocations.
 func (s Subject) plain() attest.Verifier {
-	return attest.Verifier{Keys: s.Keys, Now: s.Now, Policy: s.Policy, Each: s.Each}
+	return attest.Verifier{Keys: s.Keys, Now: s.Now, Policy: s.Policy, Listed: s.Listed, Each: s.Each}
 }
 
 // Verifier returns what the artifact is verified by. If the context has

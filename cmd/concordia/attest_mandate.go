@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/concordia-node/concordia/attest"
@@ -121,13 +123,14 @@ it. The last delegate becomes the subject. Links of others verify with --keys.`,
 }
 
 func (a *app) mandateCheckCommand() *cobra.Command {
-	var keyFiles []string
+	var from trust
 	var at string
 	var with verifyOptions
 	cmd := &cobra.Command{
 		Use: "check MANDATE", Short: "Check whether a mandate allows an action",
 		Long: `check verifies a mandate and asks whether it allows the action, check by check. It
-is concordia verify for a mandate, and wants the action.`,
+is concordia verify for a mandate, and wants the action. With --online it asks others
+for keys and revocations: see concordia verify --help.`,
 		Example: `  concordia attest mandate check mandate.json --action action.json --uses 0 --keys keys.json`,
 		Args:    cli.Takes,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -140,20 +143,22 @@ is concordia verify for a mandate, and wants the action.`,
 			if err != nil {
 				return err
 			}
-			keys, err := readKeys(keyFiles)
+			ctx, cancel := context.WithTimeout(cmd.Context(), maxOnline)
+			defer cancel()
+			keys, listed, err := from.asked(ctx, a)
 			if err != nil {
 				return err
 			}
-			context, err := with.context()
+			asks, err := with.context()
 			if err != nil {
 				return err
 			}
 			return a.verifyFiles(args, conformance.Subject{
-				Keys: keys, Now: now, Context: context, Revokers: with.revoker, Each: parallel,
+				Keys: keys, Now: now, Context: asks, Revokers: with.revoker, Each: parallel, Listed: listed,
 			}, &with)
 		},
 	}
-	cmd.Flags().StringArrayVar(&keyFiles, "keys", nil, "JSON `file` with the public keys to trust (repeatable)")
+	from.flags(cmd)
 	cmd.Flags().StringVar(&at, "at", "", "judge at this `time` instead of now")
 	with.only(cmd, "action", "sequence-key", "state-active", "uses", "revocations", "revoker")
 	return cmd

@@ -15,6 +15,7 @@ import (
 
 	"github.com/concordia-node/concordia/internal/cli"
 	"github.com/concordia-node/concordia/internal/groupcommit"
+	"github.com/concordia-node/concordia/internal/outbound"
 	"github.com/concordia-node/concordia/wire"
 )
 
@@ -23,6 +24,8 @@ type app struct {
 	out  printer
 	now  func() time.Time
 	rand io.Reader
+
+	outbound outbound.Client // what --online asks with
 }
 
 func main() {
@@ -31,7 +34,14 @@ func main() {
 
 // run executes one command line and returns its exit code.
 func run(args []string, stdout, stderr io.Writer) int {
-	a := &app{now: time.Now, rand: rand.Reader}
+	return newApp().run(args, stdout, stderr)
+}
+
+func newApp() *app {
+	return &app{now: time.Now, rand: rand.Reader, outbound: outbound.Client{HighPorts: true}}
+}
+
+func (a *app) run(args []string, stdout, stderr io.Writer) int {
 	return cli.Run(a.command(), args, stdout, stderr, func(err error) string {
 		damaged, ok := errors.AsType[*groupcommit.CorruptError](err)
 		switch {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -17,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"concordia": func() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) },
+		"concordia": runLocally,
 	})
 }
 
@@ -29,6 +31,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Cmds:                commands(),
 		Setup: func(env *testscript.Env) error {
+			env.Values[serviceKey{}] = new(atomic.Value)
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("INTEROP", clitest.Shared(filepath.Join("..", ".."), "interop"))
 			return writeArtifacts(env.WorkDir)
@@ -42,12 +45,13 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// commands are those of clitest, and
+// commands are those of clitest and onlineCommands, and
 //
 //	keys FILE...    writes keys.json with the public halves of key files
 //	many FILE...    writes the file many with these, one a line, and a line that is no JSON
 func commands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
 	all := clitest.Commands()
+	maps.Copy(all, onlineCommands())
 	all["keys"] = func(ts *testscript.TestScript, _ bool, args []string) {
 		known := wire.M{}
 		for _, path := range args {

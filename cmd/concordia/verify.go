@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +23,7 @@ import (
 )
 
 func (a *app) verifyCommand() *cobra.Command {
-	var keyFiles []string
+	var from trust
 	var at string
 	var cases bool
 	var with verifyOptions
@@ -34,7 +35,14 @@ func (a *app) verifyCommand() *cobra.Command {
 or without its receipt, a receipt, a message, messages one a line, an approval, a
 mandate, a predicate, a revocation, a bundle of receipts, a proof, or any other
 artifact of the protocol. Agents whose id is a did:key need no key; of the others
---keys gives them, a JSON object of agent id and base64url public key.
+--keys gives them, a JSON object of agent id and base64url public key. Instead of one
+key there may be a list of {"key": …, "from": …, "until": …}, for a key that was changed.
+
+Nothing is asked over the network, unless you say --online. Then verify connects to
+hosts that whoever made a file has chosen: for the key of a did:web that --keys does
+not list, to its host; and if a mandate or predicate whose signature verifies names a
+revocation endpoint, to that. It connects over HTTPS, to public addresses only, by no
+proxy, and follows no redirect. Who does not answer leaves a check unmade.
 
 What an artifact is to be judged for comes from you, too: the offer that an approval
 has to be about, the action that a mandate has to allow, who has to have signed it.
@@ -56,6 +64,7 @@ decide the exit code.`,
   concordia verify receipt.json --keys keys.json --at 2026-09-14T09:03:17Z
   concordia verify approval.json --keys keys.json --offer offer.json
   concordia verify mandate.json --keys keys.json --action action.json --uses 0 --revocations revoked.json
+  concordia verify predicate.json --online
   concordia verify receipts.ndjson archive/ --max-age 30d
   concordia verify mandate.json --keys keys.json --uses 0 --store archive
   concordia verify --case cases/index.json`,
@@ -71,26 +80,28 @@ decide the exit code.`,
 				now = t
 			}
 			if cases {
-				if len(keyFiles) > 0 || at != "" || !with.isZero() {
+				if !from.isZero() || at != "" || !with.isZero() {
 					return cli.Usagef("a case brings its own keys, time, context and rules: leave out all flags but -v")
 				}
 				return a.verifyCases(args, with.verbose)
 			}
-			known, err := readKeyFiles(keyFiles)
+			ctx, cancel := context.WithTimeout(cmd.Context(), maxOnline)
+			defer cancel()
+			keys, listed, err := from.asked(ctx, a)
 			if err != nil {
 				return err
 			}
-			context, err := with.context()
+			asks, err := with.context()
 			if err != nil {
 				return err
 			}
 			return a.verifyFiles(args, conformance.Subject{
-				Keys: wire.AnyKeys{known, wire.DIDKeys{}}, Now: now, Context: context, Revokers: with.revoker, Each: parallel,
-				Policy: policy,
+				Keys: keys, Now: now, Context: asks, Revokers: with.revoker, Each: parallel,
+				Listed: listed, Policy: policy,
 			}, &with)
 		},
 	}
-	cmd.Flags().StringArrayVar(&keyFiles, "keys", nil, "JSON `file` with the public keys to trust (repeatable)")
+	from.flags(cmd)
 	cmd.Flags().StringVar(&at, "at", "", "judge at this `time` instead of now")
 	importFlag(cmd, &with.imported)
 	with.flags(cmd)
@@ -130,33 +141,6 @@ func (s *span) Set(text string) error {
 
 func (s *span) String() string { return "" }
 func (*span) Type() string     { return "duration" }
-
-// readKeys reads the files of --keys. did:key ids resolve themselves.
-func readKeys(files []string) (wire.Keys, error) {
-	known, err := readKeyFiles(files)
-	return wire.AnyKeys{known, wire.DIDKeys{}}, err
-}
-
-func readKeyFiles(files []string) (wire.KeyMap, error) {
-	known := make(wire.KeyMap)
-	for _, path := range files {
-		v, err := readJSON(path)
-		if err != nil {
-			return nil, err
-		}
-		for id, text := range v.Members() {
-			key, err := wire.DecodePublicKey(text.Text())
-			if err != nil {
-				return nil, fmt.Errorf("reading the key of %q in %s: %w", id, path, err)
-			}
-			known[wire.AgentID(id)] = key
-		}
-		if v.Kind() != wire.Object {
-			return nil, fmt.Errorf("reading %s: want a JSON object of agent id and public key", path)
-		}
-	}
-	return known, nil
-}
 
 // readFile reads a file of bounded size.
 func readFile(path string) ([]byte, error) {
