@@ -43,7 +43,7 @@ func runLocally() {
 //	serve           serves the folder www over TLS at localhost:$PORT
 //	publish FILE    writes the document of a did:web with the public half of a key file
 //	asked [N]       the server was asked N times since the last look
-//	stop            ends the server
+//	hang-up         ends the server
 func onlineCommands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
 	type service struct {
 		close func()
@@ -85,7 +85,7 @@ func onlineCommands() map[string]func(ts *testscript.TestScript, neg bool, args 
 				ts.Fatalf("the server was asked %d times, want %s", n, args[0])
 			}
 		},
-		"stop": func(ts *testscript.TestScript, _ bool, _ []string) { of(ts).close() },
+		"hang-up": func(ts *testscript.TestScript, _ bool, _ []string) { of(ts).close() },
 	}
 }
 
