@@ -78,6 +78,7 @@ func TestGetDialsPublicAddressesOnly(t *testing.T) {
 		}
 	}
 	// What a resolver makes of these differs from system to system.
+	strict.Resolver = names(t, "127.0.0.1")
 	for _, host := range []string{"127.1", "2130706433", "0x7f000001", "0177.0.0.1"} {
 		if body, err := strict.Get(t.Context(), "https://"+host+":"+port+"/"); err == nil {
 			t.Errorf("Get of %s = %q, want an error", host, body)

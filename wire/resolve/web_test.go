@@ -337,6 +337,25 @@ func TestOnlineInAVerification(t *testing.T) {
 	}
 }
 
+// A message of a did:web whose host does not answer is not refused: nobody can tell.
+func TestOnlineVerifiesMessages(t *testing.T) {
+	m, err := wire.Sign(wire.Envelope{Type: "negotiate.open", ID: "msg_1", Session: "ses_1", Time: time.Date(2026, 9, 14, 9, 0, 0, 0, time.UTC), From: site, Body: parse(t, `{}`)}, private(t, "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := wire.ReadMessage(m.Value())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := u.Verify(web(document(multikey(t, "a", ""), `"#a"`)).Online(t.Context())); err != nil {
+		t.Errorf("Verify: %v", err)
+	}
+	down := &resolve.Web{Fetch: func(context.Context, string) ([]byte, error) { return nil, errors.New("down") }}
+	if _, err := u.Verify(down.Online(t.Context())); !isUnchecked(err) {
+		t.Errorf("Verify while the host is down = %v, want that it was not checked", err)
+	}
+}
+
 func FuzzDocumentURL(f *testing.F) {
 	for _, seed := range []string{
 		"did:web:example.com", "did:web:example.com%3A3000:user:alice#key-1", "did:web:127.0.0.1", "did:web:0x7f.1",
