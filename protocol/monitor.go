@@ -387,7 +387,7 @@ var errSnapshot = errors.New("it is no snapshot of this protocol")
 
 // ruleSnapshot names the shape of a snapshot. It is a rule of a file format, not of the
 // protocol.
-var ruleSnapshot = &wire.Rule{Section: "5.2", Name: "snapshot", Class: wire.ClassSchema, Text: "a snapshot has the members of one"}
+var ruleSnapshot = &wire.Rule{Section: "5.2", Name: "snapshot", Class: wire.ClassSchema, Text: "a snapshot of a monitor has the members of one"}
 
 // Restore returns a monitor that goes on where a snapshot was made. The protocol has to
 // be the same, by its digest, and the states have to have the same names.
