@@ -63,6 +63,13 @@ func readFulfillment(r wire.Reader) *Fulfillment {
 	return f
 }
 
+// Confirmation returns who confirms or denies the fulfillment, and the words that it
+// signed: of a fulfillment nothing else is signed, its status included. Without a
+// counterparty_attestation they are "" and absent. (SPEC §9.6.5a)
+func (f *Fulfillment) Confirmation() (by wire.AgentID, words wire.Value) {
+	return f.confirmedBy, f.confirmation.Without("signature")
+}
+
 func (f *Fulfillment) readFreeText(r wire.Reader, name string, most int) {
 	if !r.Has(name) {
 		return

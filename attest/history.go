@@ -72,6 +72,15 @@ func (s *AttestationSubject) checkAnchors() error {
 	return s.CheckAnchor(s.Attestation.Time, "/timestamp")
 }
 
+// VerifyHistory checks an attestation as history: like VerifyAttestation, but its
+// validity may have ended and it may be of any age, as in a bundle (SPEC §9.6.6a).
+func (f Verifier) VerifyHistory(v wire.Value, more ...wire.Check[*AttestationSubject]) (*Attestation, wire.Report) {
+	checks := append(receiptChecks(), wire.Check[*AttestationSubject]{Name: "revocation", Run: (*AttestationSubject).checkRevocation})
+	return Judge(v, ReadAttestation, func(a *Attestation) *AttestationSubject {
+		return &AttestationSubject{Verifier: f, Attestation: a}
+	}, append(checks, more...))
+}
+
 // errUnread is what is known of a receipt that Each left out.
 var errUnread = errors.New("it was not read")
 

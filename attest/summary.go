@@ -101,6 +101,9 @@ func (a *Attestation) magnitude(party int) (float64, bool) {
 	return v.Float()
 }
 
+// Rate returns part/whole as a summary has it, and 0 of nothing (SPEC §9.6.6a).
+func Rate(part float64, whole int) float64 { return mean(part, whole) }
+
 // mean rounds to four decimals. The shortest text of a float64 with four decimals
 // is rounded from its exact value, half to even.
 func mean(sum float64, n int) float64 {

@@ -11,6 +11,7 @@ import (
 var pure = []string{
 	"attest",
 	"attest/cmpc",
+	"attest/reputation",
 	"offer",
 	"offer/*",
 	"protocol",
