@@ -49,6 +49,9 @@ func TestScripts(t *testing.T) {
 //
 //	keys FILE...    writes keys.json with the public halves of key files
 //	many FILE...    writes the file many with these, one a line, and a line that is no JSON
+//	deals FILE D... writes receipts, one a line, and the keys of who is in them to FILE.keys;
+//	                D is a-b, or a-b*3 for three deals, or a-*3 for one with each of three
+//	sums FILE       the contributions that reputation explain --json wrote are the score
 func commands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
 	all := clitest.Commands()
 	maps.Copy(all, onlineCommands())
@@ -69,6 +72,12 @@ func commands() map[string]func(ts *testscript.TestScript, neg bool, args []stri
 			lines = append(lines, strings.TrimSpace(ts.ReadFile(path))+"\n"...)
 		}
 		ts.Check(os.WriteFile(ts.MkAbs("many"), append(lines, "{]\n"...), 0o600))
+	}
+	all["deals"] = func(ts *testscript.TestScript, _ bool, args []string) {
+		ts.Check(writeDeals(ts.MkAbs(args[0]), args[1:]))
+	}
+	all["sums"] = func(ts *testscript.TestScript, _ bool, args []string) {
+		ts.Check(checkSum(ts.ReadFile(args[0])))
 	}
 	return all
 }

@@ -67,6 +67,12 @@ attest chain open chain.json note.json
 attest chain activate chain.json note.json --predicate holds.json --key open.key
 attest chain unwind chain.json --reason timeout --key open.key
 attest chain close chain.json
+reputation score signed.json
+reputation score agent_open signed.json open.key sealed.key pass
+reputation explain agent_open signed.json record.json --json
+reputation query query.json signed.json open.key --key sealed.key --passphrase-file pass
+reputation query query.json signed.json --key sealed.key --passphrase-file wrong
+reputation query open.key signed.json --key open.key
 verify signed.json record.json open.key sealed.key pass --json
 verify -v deal
 store import deal signed.json undo.json charge.json open.key sealed.key pass --store kept
@@ -113,7 +119,7 @@ func TestNoSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"pass": passphrase + "\n", "wrong": passphrase + "!\n", "note.json": `{"price": 1}`, "schema.json": `{"type": "object"}`,
+		"pass": passphrase + "\n", "wrong": passphrase + "!\n", "note.json": `{"price": 1}`, "query.json": `{"type": "concordia.reputation.query", "subject_agent_id": "a", "requester_agent_id": "b"}`, "schema.json": `{"type": "object"}`,
 		"broken.key": strings.Replace(string(clear), `"seed"`, `"sead"`, 1),
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
