@@ -132,14 +132,18 @@ func (s *AttestationSubject) checkFulfillment() error {
 
 // Confirm puts a fulfillment into a receipt, confirmed or denied by the issuer, who
 // has to be a party. The draft says the status and, in counterparty_attestation,
-// confirms_fulfillment. The parties signed the receipt without it. (SPEC §9.6.4,
-// §9.6.5a)
+// confirms_fulfillment. Notes that it leaves out name the receipt, without which the
+// words would fit every deal between the two. The parties signed the receipt without
+// it. (SPEC §9.6.4, §9.6.5a)
 func (i Issuer) Confirm(receipt, v wire.Value) (wire.Value, error) {
 	d := i.draft("a fulfillment", v)
 	d.only(wire.EdDSA)
 	d.fill(wire.FormatTime(d.Now), "settled_at")
 	d.fill(strings.HasPrefix(d.text("status"), "fulfilled"), "counterparty_attestation", "confirms_fulfillment")
 	d.signer("counterparty_attestation", "agent_id")
+	if id, _ := receipt.Get("attestation_id"); !TellsTerms(id.Text()) {
+		d.fill(id.Text(), "counterparty_attestation", "notes")
+	}
 	own, _ := d.v.Get("counterparty_attestation")
 	d.sign(own.Without("signature"), "counterparty_attestation", "signature")
 	if d.err == nil {

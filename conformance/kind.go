@@ -3,6 +3,7 @@ package conformance
 import (
 	"strings"
 
+	"github.com/concordia-node/concordia/attest/reputation"
 	"github.com/concordia-node/concordia/wire"
 )
 
@@ -30,6 +31,8 @@ var kinds = []struct {
 	{"closure_predicate", isClosurePredicate},
 	{"predicate", has("predicate_id", "condition")},
 	{"agent_profile", says("type", "concordia.agent_profile")},
+	{"reputation_query", says("type", reputation.QueryType)},
+	{"reputation_response", says("type", reputation.ResponseType)},
 	{"envelope", has("envelope_version", "provider")},
 	{"cosign", has("counterparty_did", "parties")},
 	{"a2a_part", has("data", "mediaType")},

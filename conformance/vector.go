@@ -61,7 +61,7 @@ var recordTypes = []string{
 	"cosign_receipt", "decision_object", "fulfillment_attestation", "mandate", "message_chain", "predicate",
 	"receipt_bundle", "revocation_record", "unwind_record",
 
-	"a2a_part", "cascade_traversal", "closure_evaluation", "json_text", "message", "signed_record", "signed_text", "transcript",
+	"a2a_part", "cascade_traversal", "closure_evaluation", "json_text", "message", "reputation_query", "reputation_response", "signed_record", "signed_text", "transcript",
 	"trust_envelope",
 }
 

@@ -113,7 +113,7 @@ counterparty said whether the deal was honored, three for that, times its weight
 		if err := g.open(); err != nil {
 			return err
 		}
-		g.read(files)
+		g.readFiles(files)
 		agent, key, err := g.subject(named)
 		if err != nil {
 			return err
@@ -231,7 +231,7 @@ has the flag role_not_proven.`,
 		if err := g.open(); err != nil {
 			return err
 		}
-		g.read(args[1:])
+		g.readFiles(args[1:])
 		if err := a.artifact(g.ledger.Answer(q, issuer)); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,12 +86,17 @@ type found struct {
 	holder   wire.AgentID
 }
 
-// read verifies what is in files and keeps what is evidence.
-func (g *gathering) read(files []string) {
+// readFiles verifies what is in files and keeps what is evidence.
+func (g *gathering) readFiles(files []string) {
 	progress := g.app.progress("verifying", sizeOf(files))
 	defer progress.done()
+	g.read(inputs(files, progress.add))
+}
+
+// read verifies artifacts, wherever they come from, and keeps what is evidence.
+func (g *gathering) read(artifacts iter.Seq[input]) {
 	var waiting []input
-	for in := range inputs(files, progress.add) {
+	for in := range artifacts {
 		if waiting = append(waiting, in); len(waiting) == batch {
 			g.add(waiting)
 			waiting = waiting[:0]

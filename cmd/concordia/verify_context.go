@@ -12,21 +12,21 @@ import (
 
 // verifyOptions are what a person knows that an artifact is judged by.
 type verifyOptions struct {
-	imported                                  bool
-	offer, action, revocations, chainSession  string // files
-	store                                     string // directory
-	session, sequenceKey, publisher, decision string
-	by, signer                                string
-	extensions, revokers                      []string
-	given                                     []string // names of the flags that were given
-	stateActive, aggregate, verbose           bool
-	uses                                      int64
-	lookedUp                                  int // revocation records of the store
+	imported                                        bool
+	offer, action, revocations, chainSession, query string // files
+	store                                           string // directory
+	session, sequenceKey, publisher, decision       string
+	by, signer                                      string
+	extensions, revokers                            []string
+	given                                           []string // names of the flags that were given
+	stateActive, aggregate, verbose                 bool
+	uses                                            int64
+	lookedUp                                        int // revocation records of the store
 }
 
 // contextFlags are the flags of what an artifact is judged for.
 var contextFlags = []string{
-	"import", "offer", "session", "action", "sequence-key", "state-active", "uses", "revocations", "store", "revoker", "decision",
+	"import", "offer", "session", "query", "action", "sequence-key", "state-active", "uses", "revocations", "store", "revoker", "decision",
 	"publisher", "aggregate", "chain-session", "active-extension", "signer", "by",
 }
 
@@ -60,6 +60,7 @@ func (o *verifyOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.offer, "offer", "", "JSON `file` with the offer or call that an approval has to be about")
 	f.StringVar(&o.session, "session", "", "`URN` of the session that an approval has to be about")
+	f.StringVar(&o.query, "query", "", "JSON `file` with the query that a reputation response has to answer")
 	f.StringVar(&o.action, "action", "", "JSON `file` with the action that a mandate has to allow")
 	f.StringVar(&o.sequenceKey, "sequence-key", "", "the `key` of the sequence a mandate's action belongs to")
 	f.BoolVar(&o.stateActive, "state-active", false, "the condition of a state-bound mandate holds")
@@ -88,7 +89,7 @@ func (o *verifyOptions) context() (wire.Value, error) {
 		}
 	}
 	for name, path := range map[string]string{
-		"offer": o.offer, "action": o.action, "chain_session": o.chainSession,
+		"offer": o.offer, "action": o.action, "chain_session": o.chainSession, "query": o.query,
 	} {
 		if path == "" {
 			continue

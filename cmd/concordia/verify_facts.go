@@ -62,8 +62,14 @@ var kindsOfFile = map[string]kindOfFile{
 		[]fact{at("claims", "claims.total_negotiations"), at("agreements", "claims.agreements")},
 		[]string{"aggregate"},
 	},
-	"agent_profile": {[]string{"agent_id"}, []fact{at("name", "name"), at("updated", "updated_at")}, nil},
-	"cosign":        {[]string{"counterparty_did"}, []fact{at("session", "session_id"), at("status", "outcome.status")}, []string{"publisher"}},
+	"agent_profile":    {[]string{"agent_id"}, []fact{at("name", "name"), at("updated", "updated_at")}, nil},
+	"reputation_query": {nil, []fact{at("subject", "subject_agent_id"), at("asks", "requester_agent_id")}, nil},
+	"reputation_response": {
+		[]string{"service_id"},
+		[]fact{at("subject", "subject_agent_id"), at("score", "summary.overall_score"), at("confidence", "summary.confidence"), at("computed", "computed_at")},
+		[]string{"query"},
+	},
+	"cosign": {[]string{"counterparty_did"}, []fact{at("session", "session_id"), at("status", "outcome.status")}, []string{"publisher"}},
 	"envelope": {
 		[]string{"provider", "kid"},
 		[]fact{at("provider", "provider.did"), at("subject", "subject.did"), at("outcome", "payload.outcome"), at("expires", "expires_at")},

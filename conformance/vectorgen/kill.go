@@ -15,6 +15,7 @@ import (
 
 	"github.com/concordia-node/concordia/attest"
 	"github.com/concordia-node/concordia/attest/cmpc"
+	"github.com/concordia-node/concordia/attest/reputation"
 	"github.com/concordia-node/concordia/offer"
 	"github.com/concordia-node/concordia/session"
 	"github.com/concordia-node/concordia/wire"
@@ -25,7 +26,7 @@ import (
 func ruled() map[string][]*wire.Rule {
 	return map[string][]*wire.Rule{
 		"wire": wire.Rules(), "offer": offer.Rules(), "session": session.Rules(), "attest": attest.Rules(),
-		"attest/cmpc": cmpc.Rules(), "wire/a2a": a2a.Rules(),
+		"attest/cmpc": cmpc.Rules(), "attest/reputation": reputation.Rules(), "wire/a2a": a2a.Rules(),
 	}
 }
 
@@ -47,6 +48,7 @@ import (
 
 	"github.com/concordia-node/concordia/attest"
 	"github.com/concordia-node/concordia/attest/cmpc"
+	"github.com/concordia-node/concordia/attest/reputation"
 	"github.com/concordia-node/concordia/conformance"
 	"github.com/concordia-node/concordia/offer"
 	"github.com/concordia-node/concordia/session"
@@ -68,7 +70,7 @@ func main() {
 		rules []*wire.Rule
 	}{
 		{"wire", wire.Rules()}, {"offer", offer.Rules()}, {"session", session.Rules()}, {"attest", attest.Rules()},
-		{"attest/cmpc", cmpc.Rules()}, {"wire/a2a", a2a.Rules()},
+		{"attest/cmpc", cmpc.Rules()}, {"attest/reputation", reputation.Rules()}, {"wire/a2a", a2a.Rules()},
 	} {
 		for _, rule := range p.rules {
 			wire.Off = func(r *wire.Rule) bool { return r == rule }

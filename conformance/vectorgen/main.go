@@ -84,6 +84,8 @@ var specimens = []func() specimen{
 	chainSession,
 	chainTransition,
 	agentProfile,
+	reputationQuery,
+	reputationResponse,
 	signedRecord,
 	a2aPart,
 	es256,

@@ -15,7 +15,7 @@ import (
 
 // judged are the packages whose rules the suite has to see, and the one that judges
 // by rules of theirs.
-var judged = []string{"wire", "offer", "session", "attest", "attest/cmpc", "wire/a2a", "conformance"}
+var judged = []string{"wire", "offer", "session", "attest", "attest/cmpc", "attest/reputation", "wire/a2a", "conformance"}
 
 // A rewriter makes sources in which a rule can be switched off: a statement that
 // returns a violation of a rule is passed over while that rule is. The sources are
