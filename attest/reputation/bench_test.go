@@ -46,7 +46,12 @@ func newMarket(tb testing.TB, agents int) *market {
 func (m *market) deal(tb testing.TB, i int) *reputation.Evidence {
 	tb.Helper()
 	a := int(m.zipf.Uint64())
-	b := (a + 1 + m.random.IntN(len(m.keys)-1)) % len(m.keys)
+	return m.between(tb, i, a, (a+1+m.random.IntN(len(m.keys)-1))%len(m.keys))
+}
+
+// between makes receipt i, of these two.
+func (m *market) between(tb testing.TB, i, a, b int) *reputation.Evidence {
+	tb.Helper()
 	v := m.base.With("attestation_id", wire.Text(fmt.Sprintf("att_%064x", i))).With("session_id", wire.Text(fmt.Sprintf("ses_%032x", i))).
 		With("timestamp", wire.Text(wire.FormatTime(now.Add(-time.Duration(m.random.IntN(400*24*3600))*time.Second))))
 	parties, _ := v.Get("parties")

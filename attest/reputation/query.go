@@ -32,10 +32,21 @@ var (
 	errRole     = errors.New("longer than 64 characters")
 )
 
+// bounded checks how much there is to read.
+func bounded(v wire.Value) error {
+	switch {
+	case v.Depth() > wire.MaxDepth:
+		return wire.RuleDepth.At("")
+	case len(v.Canonical()) > attest.MaxArtifactSize:
+		return wire.RuleSize.At("")
+	}
+	return nil
+}
+
 // ReadQuery checks the shape of a query.
 func ReadQuery(v wire.Value) (*Query, error) {
-	if v.Depth() > wire.MaxDepth {
-		return nil, wire.RuleDepth.At("")
+	if err := bounded(v); err != nil {
+		return nil, err
 	}
 	r := wire.Read(v, "", RuleQuery)
 	r.Open("type", "subject_agent_id", "requester_agent_id", "context")

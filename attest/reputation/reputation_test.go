@@ -254,16 +254,7 @@ func TestConflicts(t *testing.T) {
 
 func TestRevoked(t *testing.T) {
 	v := deal(t, "1", "ann", "bob")
-	court := keyOf(t, "court")
-	issuer := attest.Issuer{Agent: wire.DIDKey(court.Public()), Key: court, Now: now, Random: strings.NewReader(strings.Repeat("chance", 9))}
-	record, err := issuer.Revocation(encode(t, wire.M{
-		"revoked_artifact_id": "urn:concordia:attestation:att_1", "revoked_artifact_type": "attestation", "reason": "forced",
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := verifier(t)
-	f.Revocations, _ = f.ReadRevocations([]wire.Value{record}, func(wire.AgentID) bool { return true })
+	f := revoking(t, "urn:concordia:attestation:att_1")
 	e, report := reputation.VerifyReceipt(f, v)
 	if e == nil || !errors.Is(report.Err(), attest.RuleRevoked) {
 		t.Fatalf("%v, %v", e, report.Err())

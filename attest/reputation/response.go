@@ -104,11 +104,8 @@ const maxCount = wire.MaxSafeInteger
 
 // ReadResponse checks the shape of a response. It verifies nothing.
 func ReadResponse(v wire.Value) (*Response, error) {
-	switch {
-	case v.Depth() > wire.MaxDepth:
-		return nil, wire.RuleDepth.At("")
-	case len(v.Canonical()) > attest.MaxArtifactSize:
-		return nil, wire.RuleSize.At("")
+	if err := bounded(v); err != nil {
+		return nil, err
 	}
 	r := wire.Read(v, "", RuleResponse)
 	r.Open("type", "subject_agent_id", "service_id", "computed_at", "summary", "context_specific", "flags", "attestation_count",

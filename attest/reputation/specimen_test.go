@@ -175,8 +175,14 @@ func score(tb testing.TB, l *reputation.Ledger, name string) *reputation.Score {
 	tb.Helper()
 	s := l.Score(keyOf(tb, name).Public(), now)
 	var sum reputation.Micro
+	before := ""
 	for _, c := range s.Contributions() {
 		sum += c.Contribution
+		if place := c.Time + " " + c.Attestation; place < before {
+			tb.Errorf("%s: %s comes after %s", name, place, before)
+		} else {
+			before = place
+		}
 	}
 	if sum != s.Overall {
 		tb.Errorf("%s: contributions add up to %s, the score is %s", name, sum, s.Overall)
@@ -188,3 +194,17 @@ func score(tb testing.TB, l *reputation.Ledger, name string) *reputation.Score {
 }
 
 func flagged(s *reputation.Score, f reputation.Flag) bool { return slices.Contains(s.Flags, f) }
+
+// revoking returns a verifier that knows an artifact to be revoked.
+func revoking(tb testing.TB, urn string) attest.Verifier {
+	tb.Helper()
+	court := keyOf(tb, "court")
+	issuer := attest.Issuer{Agent: wire.DIDKey(court.Public()), Key: court, Now: now, Random: strings.NewReader(strings.Repeat("chance", 9))}
+	record, err := issuer.Revocation(encode(tb, wire.M{"revoked_artifact_id": urn, "revoked_artifact_type": "attestation", "reason": "forced"}))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	f := verifier(tb)
+	f.Revocations, _ = f.ReadRevocations([]wire.Value{record}, func(wire.AgentID) bool { return true })
+	return f
+}

@@ -21,7 +21,7 @@ type gathering struct {
 	keyFiles              []string
 	at                    string
 	with                  verifyOptions
-	keys                  wire.AnyKeys
+	keys                  wire.Keys
 	now                   time.Time
 	verifier              attest.Verifier
 	ledger                reputation.Ledger
@@ -30,13 +30,13 @@ type gathering struct {
 	Fulfillments          int            `json:"fulfillments"` // and what was said of them
 	Repeated              int            `json:"repeated"`     // that change nothing
 	Others                int            `json:"others"`       // that are no evidence
-	Refused               []refusal      `json:"refused"`
+	Refused               []unfit      `json:"refused"`
 	unread                error
 	rejected, notVerified bool
 }
 
-// A refusal is an artifact that is no evidence, or a revoked one, and why.
-type refusal struct {
+// An unfit is an artifact that is no evidence, or a revoked one, and why.
+type unfit struct {
 	File    string       `json:"file"`
 	Verdict wire.Outcome `json:"verdict"`
 	Check   string       `json:"check"`
@@ -45,7 +45,7 @@ type refusal struct {
 
 // gather adds the flags of evidence.
 func (a *app) gather(cmd *cobra.Command) *gathering {
-	g := &gathering{app: a, Refused: []refusal{}}
+	g := &gathering{app: a, Refused: []unfit{}}
 	cmd.Flags().StringArrayVar(&g.keyFiles, "keys", nil, "JSON `file` with the public keys to trust (repeatable)")
 	cmd.Flags().StringVar(&g.at, "at", "", "judge at this `time` instead of now")
 	g.with.only(cmd, "revocations", "revoker")
@@ -54,11 +54,11 @@ func (a *app) gather(cmd *cobra.Command) *gathering {
 
 // open reads keys, time and revocations.
 func (g *gathering) open() error {
-	known, err := readKeyFiles(g.keyFiles)
-	if err != nil {
+	var err error
+	if g.keys, err = readKeys(g.keyFiles); err != nil {
 		return err
 	}
-	g.keys, g.now = wire.AnyKeys{known, wire.DIDKeys{}}, g.app.now()
+	g.now = g.app.now()
 	if g.at != "" {
 		if g.now, err = wire.ParseTime(g.at); err != nil {
 			return cli.Usagef("--at: %v", err)
@@ -202,7 +202,7 @@ func (g *gathering) refuse(name string, r wire.Report) {
 	g.notVerified = g.notVerified || verdict == wire.NotChecked
 	for _, f := range r {
 		if !f.Optional && f.Outcome == verdict && verdict != wire.Passed {
-			g.Refused = append(g.Refused, refusal{name, verdict, f.Check, problemOf(f.Err)})
+			g.Refused = append(g.Refused, unfit{name, verdict, f.Check, problemOf(f.Err)})
 			return
 		}
 	}
