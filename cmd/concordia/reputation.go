@@ -13,9 +13,10 @@ import (
 
 func (a *app) reputationCommand() *cobra.Command {
 	cmd := group("reputation", "What receipts prove of an agent", `  concordia reputation score bundle.json --keys keys.json
+  concordia reputation ingest receipts/ --keys keys.json --store archive
   concordia reputation explain did:key:z6Mk... receipts.ndjson
   concordia reputation query query.json receipts/ --key service.key`,
-		a.scoreCommand(false), a.scoreCommand(true), a.queryCommand())
+		a.ingestCommand(), a.scoreCommand(false), a.scoreCommand(true), a.queryCommand())
 	cmd.Long = `reputation computes what receipts prove of an agent: a score that anyone who has the
 same receipts computes to the same digit (SPEC.md §9.6.7).
 
@@ -89,7 +90,8 @@ agent that shows a bundle of its receipts need not be named. The score is betwee
 nothing proven, and 1; the confidence is what it would be if all of it had gone well.
 Flags say what a person should know, such as that the agent deals in a closed circle.`,
 		Example: `  concordia reputation score bundle.json --keys keys.json
-  concordia reputation score agent_seller receipts/ --keys keys.json --at 2026-09-14T09:00:00Z`,
+  concordia reputation score agent_seller receipts/ --keys keys.json --at 2026-09-14T09:00:00Z
+  concordia reputation score agent_seller --store archive --keys keys.json`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	if explain {
@@ -106,14 +108,16 @@ counterparty said whether the deal was honored, three for that, times its weight
 	}
 	g := a.gather(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		named, files, err := agentAndFiles(args)
+		named, files, err := g.agentAndFiles(args)
 		if err != nil {
 			return err
 		}
 		if err := g.open(); err != nil {
 			return err
 		}
-		g.readFiles(files)
+		if err := g.readAll(files); err != nil {
+			return err
+		}
 		agent, key, err := g.subject(named)
 		if err != nil {
 			return err
@@ -124,11 +128,11 @@ counterparty said whether the deal was honored, three for that, times its weight
 }
 
 // agentAndFiles tells the agent, which may be left out, from the files.
-func agentAndFiles(args []string) (wire.AgentID, []string, error) {
+func (g *gathering) agentAndFiles(args []string) (wire.AgentID, []string, error) {
 	if _, err := os.Stat(args[0]); err == nil || args[0] == "-" {
 		return "", args, nil
 	}
-	if len(args) == 1 {
+	if len(args) == 1 && g.store == "" {
 		return "", nil, cli.Usagef("%s is no file; after an agent come the files with its receipts", cli.Printable(args[0]))
 	}
 	agent := wire.AgentID(args[0])
@@ -208,13 +212,16 @@ A query is JSON: {"type": "concordia.reputation.query", "subject_agent_id": ...,
 Receipts prove the roles initiator and responder; to a query of another one the answer
 has the flag role_not_proven.`,
 		Example: `  concordia reputation query query.json receipts/ --key service.key --keys keys.json`,
-		Args:    cobra.MinimumNArgs(2),
+		Args:    cobra.MinimumNArgs(1),
 	}
 	g := a.gather(cmd)
 	i := &issuing{app: a}
 	cmd.Flags().StringVar(&i.key, "key", "", "key `file` of the service (concordia id new)")
 	cmd.Flags().StringVar(&i.passphraseFile, "passphrase-file", "", "`file` whose first line opens the key")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 && g.store == "" {
+			return cli.Usagef("after the query come the files with receipts, or --store")
+		}
 		v, err := readJSONInput(args[0])
 		if err != nil {
 			return err
@@ -231,7 +238,9 @@ has the flag role_not_proven.`,
 		if err := g.open(); err != nil {
 			return err
 		}
-		g.readFiles(args[1:])
+		if err := g.readAll(args[1:]); err != nil {
+			return err
+		}
 		if err := a.artifact(g.ledger.Answer(q, issuer)); err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ import (
 type gathering struct {
 	app                   *app
 	keyFiles              []string
-	at                    string
+	at, store             string
 	with                  verifyOptions
 	keys                  wire.Keys
 	now                   time.Time
@@ -30,7 +30,7 @@ type gathering struct {
 	Fulfillments          int            `json:"fulfillments"` // and what was said of them
 	Repeated              int            `json:"repeated"`     // that change nothing
 	Others                int            `json:"others"`       // that are no evidence
-	Refused               []unfit      `json:"refused"`
+	Refused               []unfit        `json:"refused"`
 	unread                error
 	rejected, notVerified bool
 }
@@ -48,6 +48,7 @@ func (a *app) gather(cmd *cobra.Command) *gathering {
 	g := &gathering{app: a, Refused: []unfit{}}
 	cmd.Flags().StringArrayVar(&g.keyFiles, "keys", nil, "JSON `file` with the public keys to trust (repeatable)")
 	cmd.Flags().StringVar(&g.at, "at", "", "judge at this `time` instead of now")
+	cmd.Flags().StringVar(&g.store, "store", "", "also take what is in the store in this `directory` (concordia reputation ingest)")
 	g.with.only(cmd, "revocations", "revoker")
 	return g
 }
@@ -66,6 +67,7 @@ func (g *gathering) open() error {
 	}
 	g.verifier = attest.Verifier{Keys: g.keys, Now: g.now, Each: parallel}
 	subject := conformance.Subject{Keys: g.keys, Now: g.now, Revokers: g.with.revoker}
+	g.with.store = g.store
 	records, err := g.with.revoked(&subject)
 	if err != nil {
 		return err
@@ -86,11 +88,26 @@ type found struct {
 	holder   wire.AgentID
 }
 
-// readFiles verifies what is in files and keeps what is evidence.
-func (g *gathering) readFiles(files []string) {
-	progress := g.app.progress("verifying", sizeOf(files))
+// readAll verifies what is in files and in the store, and keeps what is evidence.
+func (g *gathering) readAll(files []string) error {
+	size := sizeOf(files)
+	if g.store != "" {
+		size = -1
+	}
+	progress := g.app.progress("verifying", size)
 	defer progress.done()
 	g.read(inputs(files, progress.add))
+	if g.store == "" {
+		return nil
+	}
+	s, err := openStore(g.store, true)
+	if err != nil {
+		return err
+	}
+	for _, kind := range []string{"attestation", "fulfillment"} {
+		g.read(storedInputs(s, kind, progress.add))
+	}
+	return s.Close()
 }
 
 // read verifies artifacts, wherever they come from, and keeps what is evidence.

@@ -70,6 +70,7 @@ attest chain close chain.json
 reputation score signed.json
 reputation score agent_open signed.json open.key sealed.key pass
 reputation explain agent_open signed.json record.json --json
+reputation ingest signed.json bundle.json open.key --store evidence
 reputation query query.json signed.json open.key --key sealed.key --passphrase-file pass
 reputation query query.json signed.json --key sealed.key --passphrase-file wrong
 reputation query open.key signed.json --key open.key

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -63,7 +64,8 @@ The exit code is 1 if any was refused.`,
 			app: a, store: s, with: &with, unverified: unverified,
 			subject: conformance.Subject{Keys: keys, Now: now, Context: context, Each: parallel, Policy: policy},
 		}
-		return errors.Join(run.files(cmd.Context(), args), s.Close())
+		run.candidate = run.judge
+		return errors.Join(run.files(cmd.Context(), args, func(in iter.Seq[input]) iter.Seq[input] { return in }), s.Close())
 	}
 	return cmd
 }
@@ -87,6 +89,7 @@ type importRun struct {
 	with       *verifyOptions
 	subject    conformance.Subject
 	unverified bool
+	candidate  func(input) (store.Candidate, error)
 
 	count   map[store.Status]int
 	fresh   map[wire.Hash]bool // of what is new, or newly verified
@@ -102,7 +105,8 @@ type refusal struct {
 	Problem *problem `json:"problem"`
 }
 
-func (r *importRun) files(ctx context.Context, files []string) error {
+// files imports what choose makes of the artifacts in files.
+func (r *importRun) files(ctx context.Context, files []string, choose func(iter.Seq[input]) iter.Seq[input]) error {
 	r.count, r.fresh, r.refused = map[store.Status]int{}, map[wire.Hash]bool{}, []refusal{}
 	progress := r.app.progress("importing", sizeOf(files))
 	defer progress.done()
@@ -118,7 +122,7 @@ func (r *importRun) files(ctx context.Context, files []string) error {
 		return nil
 	}
 	var waiting []input
-	for in := range inputs(files, progress.add) {
+	for in := range choose(inputs(files, progress.add)) {
 		if waiting = append(waiting, in); len(waiting) == importBatch {
 			if err := put(waiting); err != nil {
 				return err
@@ -137,7 +141,7 @@ func (r *importRun) files(ctx context.Context, files []string) error {
 func (r *importRun) judgeAll(list []input) ([]store.Candidate, error) {
 	candidates := make([]store.Candidate, len(list))
 	errs := make([]error, len(list))
-	parallel(len(list), func(i int) { candidates[i], errs[i] = r.judge(list[i]) })
+	parallel(len(list), func(i int) { candidates[i], errs[i] = r.candidate(list[i]) })
 	return candidates, errors.Join(errs...)
 }
 
