@@ -2,7 +2,10 @@ package relay
 
 import (
 	"fmt"
+	"reflect"
 	"time"
+
+	"github.com/concordia-node/concordia/wire"
 )
 
 // Limits are what one agent, or all together, may take from a relay. They are
@@ -19,11 +22,11 @@ type Limits struct {
 	Idle              Span  `json:"idle_seconds"`                // without an entry, then a session ends
 	Invitations       int64 `json:"invitations_per_agent"`       // unanswered
 	InvitationsSender int64 `json:"invitations_per_sender"`      // of them, unless the agent has allowed the sender
-	Undelivered       int64 `json:"undelivered_per_mailbox"`     // entries nobody acknowledged
+	Undelivered       int64 `json:"undelivered_per_mailbox"`     // entries since the agent joined that it has not acknowledged
 	UndeliveredSender int64 `json:"undelivered_per_sender"`      // of them, of one sender
 	Entries           int64 `json:"entries_per_session"`         // messages and enclosures
 	SessionSize       int64 `json:"bytes_per_session"`           // of them
-	InitiatorSize     int64 `json:"bytes_per_initiator"`         // of all sessions that are kept
+	InitiatorSize     int64 `json:"bytes_per_initiator"`         // of all sessions that are kept, with 1,024 for each party
 	Agents            int64 `json:"agents"`                      // registered
 	Tokens            int64 `json:"tokens_per_agent"`            // the oldest goes first
 	Consents          int64 `json:"consents_per_agent"`          // decisions that are kept
@@ -32,7 +35,7 @@ type Limits struct {
 	AppendBurst       int64 `json:"append_burst"`                // at once
 	CallsPerSecond    int64 `json:"calls_per_second"`            // of one agent or, unauthenticated, one address
 	CallBurst         int64 `json:"call_burst"`
-	FreeSpace         int64 `json:"-"` // bytes that have to stay free on disk
+	FreeSpace         int64 `json:"free_bytes"` // on disk, that have to be left
 }
 
 // A Span is a duration of whole seconds.
@@ -53,7 +56,7 @@ func (s *Span) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-const maxSpan = 100 * 366 * 24 * time.Hour
+const maxSpan = 50 * 366 * 24 * time.Hour // two of them stay far from overflow
 
 // DefaultLimits are for a relay that serves strangers from one machine.
 var defaultLimits = Limits{
@@ -67,3 +70,29 @@ var defaultLimits = Limits{
 
 // DefaultLimits returns the limits of a relay that serves strangers from one machine.
 func DefaultLimits() Limits { return defaultLimits }
+
+// check reports what limits no relay can keep.
+func (l *Limits) check() error {
+	fields := reflect.ValueOf(l).Elem()
+	for i := range fields.NumField() {
+		if fields.Field(i).Int() < 0 {
+			return fmt.Errorf("the limit %s is negative", fields.Type().Field(i).Tag.Get("json"))
+		}
+	}
+	switch {
+	case l.Parties < 2 || l.Parties > maxParties:
+		return fmt.Errorf("the limit parties_per_session is not from 2 to %d", maxParties)
+	case l.MessageSize > wire.MaxMessageSize:
+		return fmt.Errorf("the limit message_bytes is above %d, the longest message there is", wire.MaxMessageSize)
+	case l.EnclosureSize > MaxEnclosureSize:
+		return fmt.Errorf("the limit enclosure_bytes is above %d, the longest enclosure there is", MaxEnclosureSize)
+	case l.SessionLife > l.MaxSessionLife:
+		return fmt.Errorf("the limit session_seconds is above max_session_seconds")
+	case max(l.MaxSessionLife, l.Idle, l.Retention) > Span(maxSpan):
+		return fmt.Errorf("a limit is above %d seconds", int64(maxSpan/time.Second))
+	}
+	return nil
+}
+
+// maxParties is what an entry has room for to say who sent it.
+const maxParties = 256
