@@ -3,6 +3,7 @@ package relay
 import (
 	"fmt"
 	"reflect"
+	"strconv"
 	"time"
 
 	"github.com/concordia-node/concordia/wire"
@@ -48,8 +49,8 @@ func (s Span) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads seconds.
 func (s *Span) UnmarshalJSON(text []byte) error {
-	var n int64
-	if _, err := fmt.Sscanf(string(text)+".", "%d.", &n); err != nil || n < 0 || n > int64(maxSpan/time.Second) {
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil || n < 0 || n > int64(maxSpan/time.Second) {
 		return fmt.Errorf("want seconds, a whole number from 0 to %d", int64(maxSpan/time.Second))
 	}
 	*s = Span(time.Duration(n) * time.Second)
@@ -58,7 +59,7 @@ func (s *Span) UnmarshalJSON(text []byte) error {
 
 const maxSpan = 50 * 366 * 24 * time.Hour // two of them stay far from overflow
 
-// DefaultLimits are for a relay that serves strangers from one machine.
+// defaultLimits are for a relay that serves strangers from one machine.
 var defaultLimits = Limits{
 	MessageSize: 256 << 10, EnclosureSize: 64 << 10, Parties: 16,
 	LivePerInitiator: 100, Live: 10_000, SessionLife: Span(24 * time.Hour), MaxSessionLife: Span(7 * 24 * time.Hour), Idle: Span(24 * time.Hour),
