@@ -301,8 +301,8 @@ func (t *tx) Delete(key string) {
 // Append implements [relay.Tx].
 func (t *tx) Append(log string, n uint64, text []byte) {
 	switch {
-	case log == "" || len(log) > relay.MaxKey:
-		t.fail(fmt.Errorf("appending: a name of %d bytes", len(log)))
+	case log == "" || len(log) > relay.MaxKey || strings.Contains(log, "\x00"):
+		t.fail(fmt.Errorf("appending: a name of %d bytes, or with a zero byte", len(log)))
 		return
 	case n == 0 || !t.ends(log, n-1):
 		t.fail(fmt.Errorf("appending entry %d to a log that does not end before it", n))

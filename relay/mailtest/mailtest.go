@@ -26,6 +26,10 @@ func Run(t *testing.T, open func(t *testing.T, dir string) relay.Driver) {
 		"scans":                    scans,
 		"like a map":               model,
 		"one after the other":      serial,
+		"long logs":                long,
+		"order of bytes":           order,
+		"views":                    views,
+		"a view is of one moment":  moment,
 		"reopened":                 reopened,
 		"wakes":                    wakes,
 		"compacts in use":          compacts,
@@ -328,6 +332,160 @@ func serial(t *testing.T, m *mail) {
 	})
 }
 
+// long has logs of different lengths, whose names begin alike, grow by turns, many
+// entries in one transaction among them.
+func long(t *testing.T, m *mail) {
+	const rounds = 40
+	entry := func(log string, n uint64) []byte { return []byte(fmt.Sprint(log, n)) }
+	logs := map[string]uint64{"s": 1, "s\x01": 3, "s\x01\x01\x01\x01\x01\x01\x01\x01\x01": 1, "s\xff": 17, "t": 64}
+	for round := range uint64(rounds) {
+		m.update(func(tx relay.Tx) {
+			for log, each := range logs {
+				for i := range each {
+					n := round*each + i + 1
+					tx.Append(log, n, entry(log, n))
+				}
+			}
+		})
+	}
+	check := func(r relay.Reader, log string, last uint64) {
+		t.Helper()
+		for _, from := range []uint64{0, 1, 2, 63, 64, 65, 128, 129, last, last + 1, 1 << 40, ^uint64(0)} {
+			n := max(1, from)
+			for got, e := range r.Entries(log, from) {
+				if got != n || string(e) != string(entry(log, n)) {
+					t.Fatalf("log %q from %d: entry %d is %q, want entry %d", log, from, got, e, n)
+				}
+				n++
+			}
+			if want := max(last+1, max(1, from)); n != want {
+				t.Errorf("log %q from %d ends before %d, want %d", log, from, n, want)
+			}
+		}
+		for range r.Entries(log, 1) {
+			break // early
+		}
+	}
+	m.view(func(r relay.Reader) {
+		for log, each := range logs {
+			check(r, log, rounds*each)
+		}
+	})
+	m.update(func(tx relay.Tx) { tx.Drop("s\x01", rounds*3) })
+	m.view(func(r relay.Reader) {
+		for log, each := range logs {
+			if log == "s\x01" {
+				each = 0
+			}
+			check(r, log, rounds*each)
+		}
+	})
+	for _, n := range []uint64{rounds, rounds + 2} {
+		if m.Update(context.Background(), func(tx relay.Tx) error { tx.Append("s", n, nil); return nil }) == nil {
+			t.Errorf("entry %d of a log of %d was accepted", n, rounds)
+		}
+	}
+}
+
+// order puts keys of all bytes, from two transactions.
+func order(t *testing.T, m *mail) {
+	var want []string
+	for i := range 256 {
+		want = append(want, "k"+string([]byte{byte(i)}), "k"+string([]byte{byte(i), 0}), "k"+string([]byte{byte(i), 0xff}))
+	}
+	slices.Sort(want)
+	put := func(tx relay.Tx, odd int) {
+		for i, k := range want {
+			if i%2 == odd {
+				tx.Put(k, []byte{byte(i)})
+			}
+		}
+	}
+	m.update(func(tx relay.Tx) { put(tx, 0) })
+	check := func(r relay.Reader) {
+		t.Helper()
+		var got []string
+		for k := range r.Scan("k", "") {
+			got = append(got, k)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("keys are not in the order of their bytes: %q", got)
+		}
+	}
+	m.update(func(tx relay.Tx) {
+		put(tx, 1)
+		check(tx)
+	})
+	m.view(check)
+}
+
+// views has many callers update and view: a view sees all that its caller was told is
+// there, while others write.
+func views(t *testing.T, m *mail) {
+	var all sync.WaitGroup
+	for i := range 16 {
+		all.Go(func() {
+			key, log := fmt.Sprint("k", i), fmt.Sprint("log", i)
+			for n := range uint64(20) {
+				m.update(func(tx relay.Tx) {
+					tx.Put(key, []byte(fmt.Sprint(n)))
+					tx.Append(log, n+1, []byte(fmt.Sprint(n)))
+				})
+				m.view(func(r relay.Reader) {
+					if got := string(r.Get(key)); got != fmt.Sprint(n) {
+						t.Errorf("a view sees %q after %d was acknowledged", got, n)
+					}
+					last := uint64(0)
+					for last = range r.Entries(log, 1) {
+					}
+					if last != n+1 {
+						t.Errorf("a view sees %d entries of %d", last, n+1)
+					}
+				})
+			}
+		})
+	}
+	all.Wait()
+}
+
+// moment has transactions write the same to two records, and views read both: they
+// never differ, and do not change while a view looks.
+func moment(t *testing.T, m *mail) {
+	done := make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		defer close(done)
+		for i := range 100 {
+			m.update(func(tx relay.Tx) {
+				tx.Put("a", []byte(fmt.Sprint(i)))
+				tx.Append("log", uint64(i+1), nil)
+				tx.Put("z", []byte(fmt.Sprint(i)))
+			})
+		}
+	})
+	for range 4 {
+		all.Go(func() {
+			for {
+				m.view(func(r relay.Reader) {
+					a, n := string(r.Get("a")), 0
+					for range r.Entries("log", 1) {
+						n++
+					}
+					if z := string(r.Get("z")); a != z || a != string(r.Get("a")) || a != "" && a != fmt.Sprint(n-1) {
+						t.Errorf("a view sees %q, %q and %d entries", a, z, n)
+					}
+				})
+				select {
+				case <-done:
+					return
+				default:
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
 func reopened(t *testing.T, m *mail) {
 	m.update(func(tx relay.Tx) {
 		tx.Put("a", []byte("1"))
@@ -407,6 +565,8 @@ func faults(t *testing.T, m *mail) {
 		"a gap":            func(tx relay.Tx) { tx.Append("s", 2, nil) },
 		"number zero":      func(tx relay.Tx) { tx.Append("s", 0, nil) },
 		"a number twice":   func(tx relay.Tx) { tx.Append("s", 1, nil); tx.Append("s", 1, nil) },
+		"a name with zero": func(tx relay.Tx) { tx.Append("s\x00t", 1, nil) },
+		"a long name":      func(tx relay.Tx) { tx.Append(strings.Repeat("s", relay.MaxKey+1), 1, nil) },
 		"a log of no name": func(tx relay.Tx) { tx.Append("", 1, nil) },
 	} {
 		err := m.Update(context.Background(), func(tx relay.Tx) error {
