@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -88,15 +89,18 @@ func TestOneChain(t *testing.T) {
 
 // A load is many sessions of two agents, and messages of 1 KB that were signed before.
 type load struct {
-	mail     *boltmail.Mail
+	path     string
 	boxes    *relay.Mailboxes
 	agents   []relay.Agent
-	messages [][]*wire.Message // of each session
+	messages [][]*wire.Message // of each session, that are next
+	lengths  []int             // of its log, with them
+	tips     []wire.Hash
 }
 
 func newLoad(tb testing.TB, sessions, each int) *load {
 	tb.Helper()
-	mail, err := boltmail.Open(filepath.Join(tb.TempDir(), "mail.db"))
+	path := filepath.Join(tb.TempDir(), "mail.db")
+	mail, err := boltmail.Open(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -112,37 +116,43 @@ func newLoad(tb testing.TB, sessions, each int) *load {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	l := &load{mail: mail, boxes: boxes, messages: make([][]*wire.Message, sessions)}
+	l := &load{path: path, boxes: boxes, messages: make([][]*wire.Message, sessions), lengths: make([]int, sessions), tips: make([]wire.Hash, sessions)}
 	w.Mailboxes, w.ctx, w.agents, w.logs = boxes, context.Background(), map[string]relay.Agent{}, map[wire.SessionID]bool{}
-	var all sync.WaitGroup
 	for i := range sessions {
 		name := fmt.Sprint("agent_", i)
 		l.agents = append(l.agents, w.agent(name))
-		session := wire.SessionID(fmt.Sprintf("ses_%032x", i))
-		w.reserve(session, name, wire.AgentID(fmt.Sprint("peer_", i)))
-		w.join(session, fmt.Sprint("peer_", i))
-		all.Go(func() { l.messages[i] = chainOf(tb, session, name, each) })
+		w.reserve(loadSession(i), name, wire.AgentID(fmt.Sprint("peer_", i)))
+		w.join(loadSession(i), fmt.Sprint("peer_", i))
 	}
-	all.Wait()
+	l.sign(tb, each)
 	return l
 }
 
-// chainOf signs messages of 1 KB that follow each other.
-func chainOf(tb testing.TB, session wire.SessionID, name string, n int) (list []*wire.Message) {
-	body, _ := wire.Encode(wire.M{"terms": wire.M{"price": wire.M{"value": 2050.5, "currency": "USD"}, "note": wire.M{"value": strings.Repeat("x", 480)}}})
-	var tip wire.Hash
-	for i := range n {
-		id := wire.HashOf(fmt.Sprint(session, i)).Hex()[:32] // in no order, as ids are
-		m, err := wire.Sign(wire.Envelope{Type: wire.TypeInquire, ID: wire.MessageID("msg_" + id), Session: session, Time: epoch,
-			From: wire.AgentID(name), PrevHash: tip, Body: body}, key(name))
-		if err != nil {
-			tb.Error(err)
-			return nil
-		}
-		tip = m.Hash()
-		list = append(list, m)
+func loadSession(i int) wire.SessionID { return wire.SessionID(fmt.Sprintf("ses_%032x", i)) }
+
+// sign makes the next messages of each session, each of 1 KB.
+func (l *load) sign(tb testing.TB, each int) {
+	body, _ := wire.Encode(wire.M{"terms": wire.M{"price": wire.M{"value": 2050.5, "currency": "USD"}, "note": wire.M{"value": strings.Repeat("x", 580)}}})
+	var all sync.WaitGroup
+	for i, agent := range l.agents {
+		all.Go(func() {
+			k := key(string(agent.ID))
+			l.messages[i] = nil
+			for range each {
+				id := wire.HashOf(fmt.Sprint(i, " ", l.lengths[i])).Hex()[:32] // in no order, as ids are
+				m, err := wire.Sign(wire.Envelope{Type: wire.TypeInquire, ID: wire.MessageID("msg_" + id), Session: loadSession(i), Time: epoch,
+					From: agent.ID, PrevHash: l.tips[i], Body: body}, k)
+				if err != nil {
+					tb.Error(err)
+					return
+				}
+				l.tips[i] = m.Hash()
+				l.lengths[i]++
+				l.messages[i] = append(l.messages[i], m)
+			}
+		})
 	}
-	return list
+	all.Wait()
 }
 
 // run appends all messages with so many goroutines, parsed from their bytes as a server
@@ -218,4 +228,56 @@ func bareVerify(l *load) time.Duration {
 		ed25519.Verify(pub, text, sig[:])
 	}
 	return (processorTime() - cpu) / n
+}
+
+// BenchmarkStored appends to and reads from a relay that holds few messages, and the
+// same relay when it holds many: what an entry costs does not depend on how many there
+// are. It takes minutes; most of the time goes into signing.
+func BenchmarkStored(b *testing.B) {
+	const sessions = 256
+	l := newLoad(b, sessions, 0)
+	total := 0
+	grow := func(n int) time.Duration { // returns the processor time of a message
+		var busy time.Duration
+		done := 0
+		for done < n {
+			l.sign(b, min(40, 1+(n-done)/sessions))
+			cpu := processorTime()
+			k := l.run(b, sessions)
+			busy, done = busy+processorTime()-cpu, done+k
+		}
+		total += done
+		return busy / time.Duration(done)
+	}
+	read := func() time.Duration { // of ten entries, anywhere
+		const n = 5000
+		random := rand.New(rand.NewPCG(1, 2))
+		cpu := processorTime()
+		for range n {
+			i := random.IntN(sessions)
+			list, err := l.boxes.Read(context.Background(), l.agents[i].ID, loadSession(i), 1+uint64(random.IntN(l.lengths[i]-9)), 10, 1<<20)
+			if err != nil || len(list) != 10 {
+				b.Fatalf("%d entries, %v", len(list), err)
+			}
+		}
+		return (processorTime() - cpu) / n
+	}
+	for b.Loop() {
+		grow(10_000)
+		first, firstRead, verify := grow(10_000), read(), bareVerify(l)
+		for total < storedMessages-10_000 {
+			grow(min(50_000, storedMessages-10_000-total))
+		}
+		last, lastRead, verifyLast := grow(10_000), read(), bareVerify(l)
+		info, err := os.Stat(l.path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(total), "stored")
+		b.ReportMetric(float64(info.Size())/float64(total), "B/msg")
+		b.ReportMetric(float64(first)/float64(verify), "append-verifies@20k")
+		b.ReportMetric(float64(last)/float64(verifyLast), "append-verifies@end")
+		b.ReportMetric(float64(firstRead)/float64(verify), "read10-verifies@20k")
+		b.ReportMetric(float64(lastRead)/float64(verifyLast), "read10-verifies@end")
+	}
 }

@@ -3,6 +3,7 @@
 package relay_test
 
 const (
-	modelSteps = 50_000
-	kills      = 200
+	storedMessages = 1_000_000
+	modelSteps     = 50_000
+	kills          = 200
 )

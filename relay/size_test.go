@@ -4,6 +4,7 @@ package relay_test
 
 // How much the tests do; .ci/long does more.
 const (
-	modelSteps = 2000
-	kills      = 5
+	storedMessages = 100_000
+	modelSteps     = 2000
+	kills          = 5
 )
