@@ -153,14 +153,13 @@ func (m *Mailboxes) Register(ctx context.Context, v wire.Value) (agent wire.Agen
 			return err
 		case known && a.Key != public.String():
 			return refuse(CodeKeyConflict, "the id belongs to another key")
-		case !known && count(tx, keyAgentCount) >= uint64(m.opts.Limits.Agents):
+		case !known && !raise(tx, keyAgentCount, 1, m.opts.Limits.Agents):
 			return quota("agents", "the relay has as many agents as it takes")
 		case !known:
 			if err := m.room(); err != nil {
 				return err
 			}
 			a = agentRecord{Key: public.String(), Since: now}
-			add(tx, keyAgentCount, 1)
 		}
 		tx.Put(used, []byte{})
 		return m.putToken(tx, plain, &a, hash, now)

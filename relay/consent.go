@@ -38,10 +38,8 @@ func (m *Mailboxes) SetConsent(ctx context.Context, agent, about wire.AgentID, c
 				add(tx, key(keyConsent, string(agent)), -1)
 			}
 			return nil
-		case !known && m.consents(tx, agent) >= uint64(m.opts.Limits.Consents):
+		case !known && !raise(tx, key(keyConsent, string(agent)), 1, m.opts.Limits.Consents):
 			return quota("consents_per_agent", "you have decided about as many agents as you may")
-		case !known:
-			add(tx, key(keyConsent, string(agent)), 1)
 		}
 		tx.Put(at, []byte(consent))
 		if consent == Denied {
@@ -54,11 +52,6 @@ func (m *Mailboxes) SetConsent(ctx context.Context, agent, about wire.AgentID, c
 // consent returns what an agent has decided about another.
 func (m *Mailboxes) consent(r Reader, agent, about wire.AgentID) Consent {
 	return Consent(r.Get(key(keyConsent, string(agent), string(about))))
-}
-
-// consents returns about how many others an agent has decided.
-func (m *Mailboxes) consents(r Reader, agent wire.AgentID) uint64 {
-	return count(r, key(keyConsent, string(agent)))
 }
 
 // trim takes the invitations of a sender that was allowed more than a stranger out of

@@ -158,12 +158,6 @@ func (m *Mailboxes) append(ctx context.Context, p *parcel) (done Appended, err e
 		if p.message != nil {
 			h.tip.Append(p.message)
 		}
-		for _, to := range s.Parties {
-			if to.Standing == Joined && to.Agent != p.from {
-				undelivered(tx, to.Agent, p.from, 1)
-			}
-		}
-		add(tx, key(keyBytes, string(s.initiator())), int64(len(text)))
 		tx.Append(string(p.session), h.entries, encodeEntry(p.kind, from, now, text))
 		tx.Put(at, binary.BigEndian.AppendUint64(nil, h.entries))
 		tx.Put(key(keyHead, string(p.session)), h.encode())
@@ -193,7 +187,7 @@ func again(r Reader, p *parcel, n uint64) error {
 	return fmt.Errorf("reading an entry: %w", errDamaged)
 }
 
-// takes reports whether a session takes an entry now.
+// takes reports whether a session takes an entry now, and counts it.
 func (m *Mailboxes) takes(tx Tx, s *sessionRecord, h *head, p *parcel, now time.Time) error {
 	if err := m.live(s, *h, now); err != nil {
 		return err
@@ -211,9 +205,9 @@ func (m *Mailboxes) takes(tx Tx, s *sessionRecord, h *head, p *parcel, now time.
 	for _, to := range s.Parties {
 		switch {
 		case !others(to):
-		case count(tx, key(keyMailbox, string(to.Agent), string(p.from))) >= uint64(l.UndeliveredSender):
+		case !raise(tx, key(keyMailbox, string(to.Agent), string(p.from)), 1, l.UndeliveredSender):
 			return quota("undelivered_per_sender", "a party has as much unread mail of yours as it takes")
-		case count(tx, key(keyMailbox, string(to.Agent))) >= uint64(l.Undelivered):
+		case !raise(tx, key(keyMailbox, string(to.Agent)), 1, l.Undelivered):
 			return quota("undelivered_per_mailbox", "a party has as much unread mail as it takes")
 		}
 	}
@@ -223,7 +217,7 @@ func (m *Mailboxes) takes(tx Tx, s *sessionRecord, h *head, p *parcel, now time.
 		return quota("entries_per_session", "the session has as many entries as it takes")
 	case h.bytes+size > uint64(l.SessionSize):
 		return quota("bytes_per_session", "the session is as long as it may be")
-	case count(tx, key(keyBytes, string(s.initiator())))+size > uint64(l.InitiatorSize):
+	case !raise(tx, key(keyBytes, string(s.initiator())), size, l.InitiatorSize):
 		return quota("bytes_per_initiator", "the initiator's sessions take as much space as they may")
 	}
 	return m.room()

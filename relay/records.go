@@ -377,6 +377,17 @@ func add(tx Tx, key string, by int64) {
 	tx.Put(key, binary.BigEndian.AppendUint64(nil, n))
 }
 
+// raise adds to a counter, if that does not exceed a limit. Whoever refuses then fails
+// the transaction, and with it goes what else was counted.
+func raise(tx Tx, key string, by uint64, limit int64) bool {
+	n := count(tx, key) + by
+	if n > uint64(limit) {
+		return false
+	}
+	tx.Put(key, binary.BigEndian.AppendUint64(nil, n))
+	return true
+}
+
 // getJSON reads a record, and reports whether there is one.
 func getJSON(r Reader, key string, into any) (bool, error) {
 	b := r.Get(key)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -70,7 +71,7 @@ func (m *Mailboxes) Create(ctx context.Context, agent wire.AgentID, want Reserva
 
 func (m *Mailboxes) create(ctx context.Context, agent wire.AgentID, want *Reservation) (info SessionInfo, err error) {
 	l := &m.opts.Limits
-	cost := int64(1+len(want.To)+want.Places) * partyCost
+	cost := uint64(1+len(want.To)+want.Places) * partyCost
 	err = m.driver.Update(ctx, func(tx Tx) error {
 		now := m.now()
 		s, h, err := m.get(tx, want.Session)
@@ -83,11 +84,11 @@ func (m *Mailboxes) create(ctx context.Context, agent wire.AgentID, want *Reserv
 			return err
 		case s != nil:
 			return refuse(CodeSessionTaken, "the id of the session is in use")
-		case count(tx, keyLive) >= uint64(l.Live):
+		case !raise(tx, keyLive, 1, l.Live):
 			return quota("live_sessions", "the relay has as many live sessions as it takes")
-		case count(tx, key(keyLive, string(agent))) >= uint64(l.LivePerInitiator):
+		case !raise(tx, key(keyLive, string(agent)), 1, l.LivePerInitiator):
 			return quota("live_sessions_per_initiator", "you have as many live sessions as you may")
-		case count(tx, key(keyBytes, string(agent)))+uint64(cost) > uint64(l.InitiatorSize):
+		case !raise(tx, key(keyBytes, string(agent)), cost, l.InitiatorSize):
 			return quota("bytes_per_initiator", "your sessions take as much space as they may")
 		}
 		if err := m.room(); err != nil {
@@ -106,9 +107,6 @@ func (m *Mailboxes) create(ctx context.Context, agent wire.AgentID, want *Reserv
 		h.last = now
 		tx.Put(key(keyHead, string(s.Session)), h.encode())
 		tx.Put(key(keyMember, string(agent), string(s.Session)), new(member).encode())
-		add(tx, keyLive, 1)
-		add(tx, key(keyLive, string(agent)), 1)
-		add(tx, key(keyBytes, string(agent)), cost)
 		m.schedule(tx, s, m.due(s, h))
 		info = m.info(s, h, 0, now)
 		return nil
@@ -161,15 +159,16 @@ func sameReservation(s *sessionRecord, want *Reservation) bool {
 // not shown: nothing that the initiator can see depends on it.
 func (m *Mailboxes) invite(tx Tx, s *sessionRecord, to wire.AgentID) error {
 	l, from := &m.opts.Limits, s.initiator()
-	all, ofSender := key(keyInvited, string(to)), key(keyInvited, string(to), string(from))
+	share := l.InvitationsSender
+	if m.consent(tx, to, from) == Allowed {
+		share = math.MaxInt64
+	}
 	switch {
-	case m.consent(tx, to, from) != Allowed && count(tx, ofSender) >= uint64(l.InvitationsSender):
+	case !raise(tx, key(keyInvited, string(to), string(from)), 1, share):
 		return quota("invitations_per_sender", "an agent has as many unanswered invitations of yours as it takes")
-	case count(tx, all) >= uint64(l.Invitations):
+	case !raise(tx, key(keyInvited, string(to)), 1, l.Invitations):
 		return quota("invitations_per_agent", "an agent has as many unanswered invitations as it takes")
 	}
-	add(tx, ofSender, 1)
-	add(tx, all, 1)
 	tx.Put(key(keyInvitation, string(to), string(s.Session)), []byte(from))
 	return nil
 }
@@ -221,9 +220,8 @@ func (m *Mailboxes) Join(ctx context.Context, agent wire.AgentID, session wire.S
 			m.uninvite(tx, agent, s)
 			s.Parties[i].Standing = Joined
 		}
-		if m.consent(tx, agent, s.initiator()) == Unknown && m.consents(tx, agent) < uint64(m.opts.Limits.Consents) {
+		if m.consent(tx, agent, s.initiator()) == Unknown && raise(tx, key(keyConsent, string(agent)), 1, m.opts.Limits.Consents) {
 			tx.Put(key(keyConsent, string(agent), string(s.initiator())), []byte(Allowed)) // who comes allows
-			add(tx, key(keyConsent, string(agent)), 1)
 		}
 		me := member{since: h.entries, seen: h.sent}
 		tx.Put(key(keyMember, string(agent), string(session)), me.encode())
