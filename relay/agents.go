@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -29,7 +30,7 @@ func (a Agent) Key(id wire.AgentID, _ time.Time) (wire.PublicKey, error) {
 	return wire.PublicKey{}, wire.RuleUnknownKey.Because("", errOtherSender)
 }
 
-var errOtherSender = fmt.Errorf("it is not from the agent who sends it")
+var errOtherSender = errors.New("it is not from the agent who sends it")
 
 // challengeLife is how long a challenge can be answered.
 const challengeLife = time.Minute
@@ -68,11 +69,11 @@ func (m *Mailboxes) checkNonce(nonce string) (time.Time, error) {
 	if err != nil || len(b) != nonceSize || !hmac.Equal(b, m.seal(b[:8+16:8+16])) {
 		return time.Time{}, refuse(CodeChallenge, "the nonce is none of this relay's")
 	}
-	return time.Unix(int64(number(b)), 0).UTC(), nil
+	return time.Unix(int64(binary.BigEndian.Uint64(b)), 0).UTC(), nil
 }
 
-// A registration is what an agent signs.
-var registration = "concordia.relay.registration"
+// registration is the type of what an agent signs.
+const registration = "concordia.relay.registration"
 
 // Registration makes the answer to a challenge, at a time.
 func (c Challenge) Registration(agent wire.AgentID, by wire.PrivateKey, now time.Time) (wire.Value, error) {
@@ -107,8 +108,8 @@ func (m *Mailboxes) Register(ctx context.Context, v wire.Value) (agent wire.Agen
 	if err := r.Err(); err != nil {
 		return "", "", rejected(err)
 	}
-	now := m.now()
 	expires, err := m.checkNonce(nonce)
+	now := m.now()
 	switch {
 	case err != nil:
 		return "", "", err
@@ -121,13 +122,13 @@ func (m *Mailboxes) Register(ctx context.Context, v wire.Value) (agent wire.Agen
 	}
 	public, err := wire.DecodePublicKey(text)
 	if err == nil && public.Algorithm() != wire.EdDSA {
-		err = refuse(CodeBadRequest, "messages are signed with Ed25519")
-	}
-	if err == nil {
-		err = public.VerifyText(v.AppendWithout(nil, "signature"), signature)
+		err = errors.New("messages are signed with Ed25519")
 	}
 	if err != nil {
-		return "", "", rejected(err)
+		return "", "", rejected(ruleRegistration.Because("/public_key", err))
+	}
+	if err := public.VerifyText(v.AppendWithout(nil, "signature"), signature); err != nil {
+		return "", "", rejected(ruleRegistration.Because("/signature", err))
 	}
 	plain := wire.PlainDIDKey(agent)
 	if strings.HasPrefix(string(plain), "did:key:") {
@@ -140,7 +141,8 @@ func (m *Mailboxes) Register(ctx context.Context, v wire.Value) (agent wire.Agen
 		return "", "", err
 	}
 	err = m.driver.Update(ctx, func(tx Tx) error {
-		used := key(keyNonce, moment(expires), nonce)
+		// Relays that share the mail differ in their clocks, and this may have waited.
+		used := key(keyNonce, moment(expires.Add(wire.DefaultSkew)), nonce)
 		if tx.Get(used) != nil {
 			return refuse(CodeChallenge, "the challenge was answered before")
 		}
@@ -151,16 +153,21 @@ func (m *Mailboxes) Register(ctx context.Context, v wire.Value) (agent wire.Agen
 			return err
 		case known && a.Key != public.String():
 			return refuse(CodeKeyConflict, "the id belongs to another key")
-		case !known && count(tx, keyAgentCount) >= uint64(m.opts.Limits.Agents):
+		case !known && !raise(tx, keyAgentCount, 1, m.opts.Limits.Agents):
 			return quota("agents", "the relay has as many agents as it takes")
 		case !known:
+			if err := m.room(); err != nil {
+				return err
+			}
 			a = agentRecord{Key: public.String(), Since: now}
-			add(tx, keyAgentCount, 1)
 		}
 		tx.Put(used, []byte{})
 		return m.putToken(tx, plain, &a, hash, now)
 	})
-	return plain, token, err
+	if err != nil {
+		return "", "", err
+	}
+	return plain, token, nil
 }
 
 // newToken returns a token and what is kept of it.
@@ -192,21 +199,25 @@ func (m *Mailboxes) putToken(tx Tx, agent wire.AgentID, a *agentRecord, hash []b
 var errToken = refuse(CodeUnauthenticated, "the token does not count: register for another")
 
 // Authenticate returns whose token it is.
-func (m *Mailboxes) Authenticate(ctx context.Context, token string) (agent Agent, err error) {
-	err = m.driver.View(ctx, func(r Reader) error {
-		var a agentRecord
-		agent.ID = wire.AgentID(r.Get(key(keyToken, string(hashToken(token)))))
-		if known, err := getJSON(r, key(keyAgent, string(agent.ID)), &a); !known || err != nil {
-			if err == nil {
-				err = errToken
-			}
-			return err
+func (m *Mailboxes) Authenticate(ctx context.Context, token string) (Agent, error) {
+	var id wire.AgentID
+	var a agentRecord
+	err := m.driver.View(ctx, func(r Reader) error {
+		id = wire.AgentID(r.Get(key(keyToken, string(hashToken(token)))))
+		known, err := getJSON(r, key(keyAgent, string(id)), &a)
+		if err == nil && !known {
+			err = errToken
 		}
-		var err error
-		agent.key, err = wire.DecodePublicKey(a.Key)
 		return err
 	})
-	return agent, err
+	if err != nil {
+		return Agent{}, err
+	}
+	public, err := wire.DecodePublicKey(a.Key)
+	if err != nil {
+		return Agent{}, fmt.Errorf("reading the key of an agent: %w", errDamaged)
+	}
+	return Agent{id, public}, nil
 }
 
 // Rotate gives out a token in place of another one.
@@ -219,7 +230,10 @@ func (m *Mailboxes) Rotate(ctx context.Context, agent wire.AgentID, token string
 	err = m.tokens(ctx, agent, token, func(tx Tx, a *agentRecord) error {
 		return m.putToken(tx, agent, a, hash, now)
 	})
-	return fresh, err
+	if err != nil {
+		return "", err
+	}
+	return fresh, nil
 }
 
 // Revoke makes a token worthless, or all of an agent's.

@@ -18,12 +18,15 @@ const (
 	Denied  Consent = "d" // they are not, and it does not learn that
 )
 
-// SetConsent keeps an agent's decision about another. What is denied now hides the
-// other's unanswered invitations, too.
+// SetConsent keeps an agent's decision about another. As long as that is denied, the
+// other's invitations are not shown, those before it included.
 func (m *Mailboxes) SetConsent(ctx context.Context, agent, about wire.AgentID, consent Consent) error {
 	about = wire.PlainDIDKey(about)
-	if wire.CheckID(about) != nil || about == agent {
+	switch {
+	case wire.CheckID(about) != nil || about == agent:
 		return refuse(CodeBadRequest, "agent_id is no id of another agent")
+	case consent != Unknown && consent != Allowed && consent != Denied:
+		return refuse(CodeBadRequest, "consent is none")
 	}
 	return m.driver.Update(ctx, func(tx Tx) error {
 		at := key(keyConsent, string(agent), string(about))
@@ -35,37 +38,39 @@ func (m *Mailboxes) SetConsent(ctx context.Context, agent, about wire.AgentID, c
 				add(tx, key(keyConsent, string(agent)), -1)
 			}
 			return nil
-		case !known && m.consents(tx, agent) >= uint64(m.opts.Limits.Consents):
+		case !known && !raise(tx, key(keyConsent, string(agent)), 1, m.opts.Limits.Consents):
 			return quota("consents_per_agent", "you have decided about as many agents as you may")
-		case !known:
-			add(tx, key(keyConsent, string(agent)), 1)
 		}
 		tx.Put(at, []byte(consent))
 		if consent == Denied {
-			return m.hide(tx, agent, about)
+			m.trim(tx, agent, about)
 		}
 		return nil
 	})
 }
 
-func (m *Mailboxes) consents(r Reader, agent wire.AgentID) uint64 {
-	return count(r, key(keyConsent, string(agent)))
+// consent returns what an agent has decided about another.
+func (m *Mailboxes) consent(r Reader, agent, about wire.AgentID) Consent {
+	return Consent(r.Get(key(keyConsent, string(agent), string(about))))
 }
 
-// hide takes the unanswered invitations of a sender out of an agent's mailbox.
-func (m *Mailboxes) hide(tx Tx, agent, sender wire.AgentID) error {
-	var hidden []wire.SessionID
-	err := m.members(tx, agent, "", func(s *sessionRecord, _ head, me member) bool {
-		if !me.joined && s.initiator() == sender {
-			hidden = append(hidden, s.Session)
+// trim takes the invitations of a sender that was allowed more than a stranger out of
+// an agent's mailbox, so that they do not keep those of others out. The sender is
+// treated as if they were there.
+func (m *Mailboxes) trim(tx Tx, agent, sender wire.AgentID) {
+	var excess []wire.SessionID
+	n := int64(0)
+	for session, from := range m.mailbox(tx, keyInvitation, agent, "") {
+		if string(from) != string(sender) {
+			continue
 		}
-		return true
-	})
-	for _, session := range hidden {
-		tx.Delete(key(keyMember, string(agent), string(session)))
-		add(tx, key(keyInvited, string(agent)), -1)
+		if n++; n > m.opts.Limits.InvitationsSender {
+			excess = append(excess, session)
+		}
 	}
-	return err
+	for _, session := range excess {
+		m.hide(tx, agent, session)
+	}
 }
 
 // Consents returns an agent's decisions, in the order of the ids, after a given one: at
@@ -75,7 +80,7 @@ func (m *Mailboxes) Consents(ctx context.Context, agent, after wire.AgentID, mos
 		ids, consents = nil, nil
 		prefix := below(keyConsent, string(agent))
 		for k, b := range r.Scan(prefix, prefix+string(after)) {
-			if len(ids) == most {
+			if len(ids) >= most {
 				break
 			}
 			ids, consents = append(ids, wire.AgentID(strings.TrimPrefix(k, prefix))), append(consents, Consent(b))

@@ -10,6 +10,7 @@
 //	enclosure.go  what parties sign and send beside the chain
 //	sweep.go      what ends and goes by itself
 //	limits.go     what one agent may take
+//	records.go    what is kept, byte by byte
 //	server.go     the operations over HTTP; socket.go: and over a websocket, with delivery
 //	client.go     the other end: it trusts the relay with nothing but time
 //

@@ -69,7 +69,8 @@ type Tx interface {
 	Delete(key string)
 
 	// Append adds entry number n to a log; the entries of a log are numbered from 1
-	// without gaps, and a number is used once.
+	// without gaps, and a number is used once. The name of a log has 1 to MaxKey bytes,
+	// none of them zero.
 	Append(log string, n uint64, entry []byte)
 
 	// Drop removes a log of n entries.

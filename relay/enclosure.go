@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,6 +11,9 @@ import (
 // EnclosureVersion is what enclosures of this implementation say in
 // "concordia_enclosure".
 const EnclosureVersion = "0.1.0"
+
+// MaxEnclosureSize bounds an enclosure in bytes (SPEC §9.3.1).
+const MaxEnclosureSize = 64 << 10
 
 // An Enclosure is something signed that parties of a session send each other beside
 // the chain of messages: the draft of a receipt, a countersignature, an approval. It
@@ -67,6 +71,9 @@ func (e Enclosure) Sign(by wire.Signer) (*Enclosure, error) {
 }
 
 func readEnclosure(v wire.Value) (*Enclosure, error) {
+	if len(v.Canonical()) > MaxEnclosureSize {
+		return nil, wire.RuleSize.At("")
+	}
 	if v.Depth() > wire.MaxDepth {
 		return nil, wire.RuleDepth.At("")
 	}
@@ -94,6 +101,9 @@ func VerifyEnclosure(v wire.Value, keys wire.Keys) (*Enclosure, error) {
 		return nil, err
 	}
 	key, err := keys.Key(e.From, e.Time)
+	if v, ok := errors.AsType[*wire.Violation](err); ok {
+		return nil, v.Rule.Because("/from/agent_id", v.Err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("resolving a key: %w", err)
 	}

@@ -2,7 +2,11 @@ package relay
 
 import (
 	"fmt"
+	"reflect"
+	"strconv"
 	"time"
+
+	"github.com/concordia-node/concordia/wire"
 )
 
 // Limits are what one agent, or all together, may take from a relay. They are
@@ -19,11 +23,11 @@ type Limits struct {
 	Idle              Span  `json:"idle_seconds"`                // without an entry, then a session ends
 	Invitations       int64 `json:"invitations_per_agent"`       // unanswered
 	InvitationsSender int64 `json:"invitations_per_sender"`      // of them, unless the agent has allowed the sender
-	Undelivered       int64 `json:"undelivered_per_mailbox"`     // entries nobody acknowledged
+	Undelivered       int64 `json:"undelivered_per_mailbox"`     // entries since the agent joined that it has not acknowledged
 	UndeliveredSender int64 `json:"undelivered_per_sender"`      // of them, of one sender
 	Entries           int64 `json:"entries_per_session"`         // messages and enclosures
 	SessionSize       int64 `json:"bytes_per_session"`           // of them
-	InitiatorSize     int64 `json:"bytes_per_initiator"`         // of all sessions that are kept
+	InitiatorSize     int64 `json:"bytes_per_initiator"`         // of all sessions that are kept, with 1,024 for each party
 	Agents            int64 `json:"agents"`                      // registered
 	Tokens            int64 `json:"tokens_per_agent"`            // the oldest goes first
 	Consents          int64 `json:"consents_per_agent"`          // decisions that are kept
@@ -32,7 +36,7 @@ type Limits struct {
 	AppendBurst       int64 `json:"append_burst"`                // at once
 	CallsPerSecond    int64 `json:"calls_per_second"`            // of one agent or, unauthenticated, one address
 	CallBurst         int64 `json:"call_burst"`
-	FreeSpace         int64 `json:"-"` // bytes that have to stay free on disk
+	FreeSpace         int64 `json:"free_bytes"` // on disk, that have to be left
 }
 
 // A Span is a duration of whole seconds.
@@ -45,17 +49,17 @@ func (s Span) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads seconds.
 func (s *Span) UnmarshalJSON(text []byte) error {
-	var n int64
-	if _, err := fmt.Sscanf(string(text)+".", "%d.", &n); err != nil || n < 0 || n > int64(maxSpan/time.Second) {
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil || n < 0 || n > int64(maxSpan/time.Second) {
 		return fmt.Errorf("want seconds, a whole number from 0 to %d", int64(maxSpan/time.Second))
 	}
 	*s = Span(time.Duration(n) * time.Second)
 	return nil
 }
 
-const maxSpan = 100 * 366 * 24 * time.Hour
+const maxSpan = 50 * 366 * 24 * time.Hour // two of them stay far from overflow
 
-// DefaultLimits are for a relay that serves strangers from one machine.
+// defaultLimits are for a relay that serves strangers from one machine.
 var defaultLimits = Limits{
 	MessageSize: 256 << 10, EnclosureSize: 64 << 10, Parties: 16,
 	LivePerInitiator: 100, Live: 10_000, SessionLife: Span(24 * time.Hour), MaxSessionLife: Span(7 * 24 * time.Hour), Idle: Span(24 * time.Hour),
@@ -67,3 +71,29 @@ var defaultLimits = Limits{
 
 // DefaultLimits returns the limits of a relay that serves strangers from one machine.
 func DefaultLimits() Limits { return defaultLimits }
+
+// check reports what limits no relay can keep.
+func (l *Limits) check() error {
+	fields := reflect.ValueOf(l).Elem()
+	for i := range fields.NumField() {
+		if fields.Field(i).Int() < 0 {
+			return fmt.Errorf("the limit %s is negative", fields.Type().Field(i).Tag.Get("json"))
+		}
+	}
+	switch {
+	case l.Parties < 2 || l.Parties > maxParties:
+		return fmt.Errorf("the limit parties_per_session is not from 2 to %d", maxParties)
+	case l.MessageSize > wire.MaxMessageSize:
+		return fmt.Errorf("the limit message_bytes is above %d, the longest message there is", wire.MaxMessageSize)
+	case l.EnclosureSize > MaxEnclosureSize:
+		return fmt.Errorf("the limit enclosure_bytes is above %d, the longest enclosure there is", MaxEnclosureSize)
+	case l.SessionLife > l.MaxSessionLife:
+		return fmt.Errorf("the limit session_seconds is above max_session_seconds")
+	case max(l.MaxSessionLife, l.Idle, l.Retention) > Span(maxSpan):
+		return fmt.Errorf("a limit is above %d seconds", int64(maxSpan/time.Second))
+	}
+	return nil
+}
+
+// maxParties is what an entry has room for to say who sent it.
+const maxParties = 256

@@ -3,8 +3,10 @@ package relay
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/concordia-node/concordia/wire"
@@ -127,114 +129,117 @@ type parcel struct {
 }
 
 func (m *Mailboxes) append(ctx context.Context, p *parcel) (done Appended, err error) {
-	now := m.now()
 	var s *sessionRecord
-	fresh := false
+	var fresh bool
 	err = m.driver.Update(ctx, func(tx Tx) error {
+		now := m.now()
 		var h head
 		var err error
 		if s, h, err = m.of(tx, p.from, p.session); err != nil {
 			return err
 		}
-		if !s.joined(p.from) {
+		from := s.party(p.from)
+		if s.Parties[from].Standing != Joined {
 			return errNoSession
 		}
+		text := p.value.Canonical()
 		at := key(keyID, string(p.session), p.id)
-		if known := tx.Get(at); len(known) == 8+len(p.hash) {
-			if wire.Hash(known[8:]) != p.hash {
-				return refuse(CodeIDConflict, "another entry has the id")
-			}
+		if known := tx.Get(at); known != nil {
 			done, fresh = Appended{number(known), p.hash}, false
-			return nil
+			return again(tx, p, done.Number)
 		}
 		if err := m.takes(tx, s, &h, p, now); err != nil {
 			return err
 		}
-		text := p.value.Canonical()
 		h.entries++
 		h.bytes += uint64(len(text))
 		h.last = now
+		h.sent.add(from, 1)
 		if p.message != nil {
 			h.tip.Append(p.message)
 		}
-		for _, to := range s.Parties {
-			if to.Standing == Joined && to.Agent != p.from {
-				m.undelivered(tx, to.Agent, p.from, 1)
-			}
-		}
-		add(tx, key(keyBytes, string(s.initiator())), int64(len(text)))
-		tx.Append(string(p.session), h.entries, encodeEntry(p.kind, s.party(p.from), now, text))
-		tx.Put(at, append(binary.BigEndian.AppendUint64(nil, h.entries), p.hash[:]...))
+		tx.Append(string(p.session), h.entries, encodeEntry(p.kind, from, now, text))
+		tx.Put(at, binary.BigEndian.AppendUint64(nil, h.entries))
 		tx.Put(key(keyHead, string(p.session)), h.encode())
 		done, fresh = Appended{h.entries, p.hash}, true
 		return nil
 	})
-	if err == nil && fresh {
+	if err != nil {
+		return Appended{}, err
+	}
+	if fresh {
 		m.wake(s)
 	}
-	return done, err
+	return done, nil
 }
 
-// takes reports whether a session takes an entry now.
+// again reports whether entry n is the parcel.
+func again(r Reader, p *parcel, n uint64) error {
+	for i, e := range r.Entries(string(p.session), n) {
+		if i != n || len(e) < entryHeader {
+			break
+		}
+		if string(e[entryHeader:]) != p.value.Canonical() {
+			return refuse(CodeIDConflict, "another entry has the id")
+		}
+		return nil
+	}
+	return fmt.Errorf("reading an entry: %w", errDamaged)
+}
+
+// takes reports whether a session takes an entry now, and counts it.
 func (m *Mailboxes) takes(tx Tx, s *sessionRecord, h *head, p *parcel, now time.Time) error {
+	if err := m.live(s, *h, now); err != nil {
+		return err
+	}
+	others := func(to Party) bool { return to.Standing == Joined && to.Agent != p.from }
+	if !slices.ContainsFunc(s.Parties, others) {
+		return refuse(CodeNotActive, "nobody else has joined yet")
+	}
+	if p.message != nil {
+		if err := h.tip.Admit(p.message, now); err != nil {
+			return conflict(err, h)
+		}
+	}
 	l := &m.opts.Limits
-	size := uint64(len(p.value.Canonical()))
-	_, free := m.driver.Size()
-	others := 0
 	for _, to := range s.Parties {
-		if to.Standing != Joined || to.Agent == p.from {
-			continue
-		}
-		others++
-		if count(tx, key(keyMailbox, string(to.Agent), string(p.from))) >= uint64(l.UndeliveredSender) {
+		switch {
+		case !others(to):
+		case !raise(tx, key(keyMailbox, string(to.Agent), string(p.from)), 1, l.UndeliveredSender):
 			return quota("undelivered_per_sender", "a party has as much unread mail of yours as it takes")
-		}
-		if count(tx, key(keyMailbox, string(to.Agent))) >= uint64(l.Undelivered) {
+		case !raise(tx, key(keyMailbox, string(to.Agent)), 1, l.Undelivered):
 			return quota("undelivered_per_mailbox", "a party has as much unread mail as it takes")
 		}
 	}
+	size := uint64(len(p.value.Canonical()))
 	switch {
-	case !s.isLive(now):
-		return refuse(CodeEnded, "the session has ended")
-	case others == 0:
-		return refuse(CodeNotActive, "nobody else has joined yet")
 	case h.entries >= uint64(l.Entries):
 		return quota("entries_per_session", "the session has as many entries as it takes")
 	case h.bytes+size > uint64(l.SessionSize):
 		return quota("bytes_per_session", "the session is as long as it may be")
-	case count(tx, key(keyBytes, string(s.initiator())))+size > uint64(l.InitiatorSize):
+	case !raise(tx, key(keyBytes, string(s.initiator())), size, l.InitiatorSize):
 		return quota("bytes_per_initiator", "the initiator's sessions take as much space as they may")
-	case free >= 0 && free < l.FreeSpace:
-		return quota("free_bytes", "the relay's disk is full")
-	case p.message == nil:
-		return nil
 	}
-	err := h.tip.Admit(p.message, now)
-	if refused, ok := rejected(err).(*Error); ok {
-		if refused.Violation.Rule == wire.RulePrevHash {
-			refused.Code, refused.Length = CodeChainConflict, h.entries
-			refused.Tip = &wire.TipError{Tip: h.tip.Hash, Len: h.tip.Len}
-		}
-		return refused
+	return m.room()
+}
+
+// conflict makes a refusal of what an admission rule says, with the tip for whoever
+// lost a race.
+func conflict(err error, h *head) error {
+	err = rejected(err)
+	if refused, ok := errors.AsType[*Error](err); ok && refused.Violation.Rule == wire.RulePrevHash {
+		refused.Code, refused.Length = CodeChainConflict, h.entries
+		refused.Tip = &wire.TipError{Tip: h.tip.Hash, Len: h.tip.Len}
 	}
 	return err
 }
 
-// undelivered changes how many entries of a sender an agent has not acknowledged. Its
-// own do not count.
-func (m *Mailboxes) undelivered(tx Tx, agent, sender wire.AgentID, by int64) {
-	if agent != sender {
+// undelivered changes how many entries of a sender an agent has not acknowledged.
+func undelivered(tx Tx, agent, sender wire.AgentID, by int64) {
+	if by != 0 {
 		add(tx, key(keyMailbox, string(agent)), by)
 		add(tx, key(keyMailbox, string(agent), string(sender)), by)
 	}
-}
-
-// senderOf returns who sent an entry.
-func senderOf(s *sessionRecord, e []byte) (wire.AgentID, error) {
-	if len(e) < entryHeader || int(e[1]) >= len(s.Parties) {
-		return "", fmt.Errorf("reading an entry: %w", errDamaged)
-	}
-	return s.Parties[e[1]].Agent, nil
 }
 
 // Read returns entries of a session's log from number from on, to a party that has
@@ -249,38 +254,41 @@ func (m *Mailboxes) Read(ctx context.Context, agent wire.AgentID, session wire.S
 		if !s.joined(agent) {
 			return errNoSession
 		}
+		if most <= 0 {
+			return nil
+		}
 		total := 0
 		for n, e := range r.Entries(string(session), max(1, from)) {
-			sender, err := senderOf(s, e)
+			sender, err := s.sender(e)
 			if err != nil {
 				return err
 			}
-			if total += len(e); len(list) == most || len(list) > 0 && total > size {
+			if total += len(e) - entryHeader; len(list) > 0 && total > size {
 				return nil
 			}
 			list = append(list, UnverifiedEntry{
-				Number: n, Kind: EntryKind(e[0]), Sender: sender, Appended: time.Unix(0, int64(number(e[2:]))).UTC(),
-				Text: append([]byte(nil), e[entryHeader:]...),
+				Number: n, Kind: EntryKind(e[0]), Sender: s.Parties[sender].Agent,
+				Appended: time.Unix(0, int64(binary.BigEndian.Uint64(e[2:]))).UTC(),
+				Text:     append([]byte(nil), e[entryHeader:]...),
 			})
+			if len(list) == most {
+				return nil
+			}
 		}
 		return nil
 	})
-	return list, err
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
 }
 
 // Ack moves an agent's cursor to entry number n: the relay need not keep it and those
 // before for the agent. It says nothing about whether the agent liked them.
 func (m *Mailboxes) Ack(ctx context.Context, agent wire.AgentID, session wire.SessionID, n uint64) error {
 	return m.driver.Update(ctx, func(tx Tx) error {
-		s, h, err := m.of(tx, agent, session)
-		if err != nil {
-			return err
-		}
-		at := key(keyMember, string(agent), string(session))
-		me, err := decodeMember(tx.Get(at))
+		s, h, me, err := m.joinedBy(tx, agent, session)
 		switch {
-		case !s.joined(agent):
-			return errNoSession
 		case err != nil:
 			return err
 		case n > h.entries:
@@ -288,22 +296,43 @@ func (m *Mailboxes) Ack(ctx context.Context, agent wire.AgentID, session wire.Se
 		case n <= me.cursor:
 			return nil
 		}
-		read := map[wire.AgentID]int64{}
-		for i, e := range tx.Entries(string(session), me.cursor+1) {
-			if i > n {
-				break
-			}
-			sender, err := senderOf(s, e)
+		if before := max(me.cursor, me.since); n > before {
+			seen, err := tallyAt(tx, s, h, me, before, n)
 			if err != nil {
 				return err
 			}
-			read[sender]++
-		}
-		for sender, count := range read {
-			m.undelivered(tx, agent, sender, -count)
+			for i, p := range s.Parties {
+				if p.Agent != agent {
+					undelivered(tx, agent, p.Agent, int64(me.seen.of(i))-int64(seen.of(i)))
+				}
+			}
+			me.seen = seen
 		}
 		me.cursor = n
-		tx.Put(at, me.encode())
+		tx.Put(key(keyMember, string(agent), string(session)), me.encode())
 		return nil
 	})
+}
+
+// tallyAt counts who sent the first n entries: on from those that a member has seen, or
+// back from the end of the log, whichever is nearer.
+func tallyAt(r Reader, s *sessionRecord, h head, me member, before, n uint64) (tally, error) {
+	t, from, to, by := slices.Clone(me.seen), before+1, n, int64(1)
+	if h.entries-n < n-before {
+		t, from, to, by = slices.Clone(h.sent), n+1, h.entries, -1
+	}
+	if from > to {
+		return t, nil
+	}
+	for i, e := range r.Entries(string(s.Session), from) {
+		sender, err := s.sender(e)
+		if err != nil {
+			return nil, err
+		}
+		t.add(sender, by)
+		if i == to {
+			return t, nil
+		}
+	}
+	return nil, fmt.Errorf("reading a log of %d entries: %w", h.entries, errDamaged)
 }

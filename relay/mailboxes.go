@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -26,7 +25,7 @@ type Mailboxes struct {
 type Options struct {
 	Limits Limits           // zero fields are those of DefaultLimits
 	Now    func() time.Time // the clock; required
-	Random io.Reader        // for tokens and challenges; required
+	Random io.Reader        // for tokens and challenges, from many goroutines; required
 
 	// Admit judges a message of a session, before it is appended, by what came before;
 	// nil admits what has its place in the chain. It may be called again for the same
@@ -40,6 +39,9 @@ func NewMailboxes(ctx context.Context, driver Driver, opts Options) (*Mailboxes,
 		return nil, errors.New("opening mailboxes: a clock and a source of chance are required")
 	}
 	fill(&opts.Limits)
+	if err := opts.Limits.check(); err != nil {
+		return nil, fmt.Errorf("opening mailboxes: %w", err)
+	}
 	m := &Mailboxes{driver: driver, opts: opts}
 	var fresh [48]byte
 	if _, err := io.ReadFull(opts.Random, fresh[:]); err != nil {
@@ -77,19 +79,26 @@ func (m *Mailboxes) Limits() Limits { return m.opts.Limits }
 
 func (m *Mailboxes) now() time.Time { return m.opts.Now().UTC() }
 
-// get reads a session and its head.
+// get reads a session and its head, or nil.
 func (m *Mailboxes) get(r Reader, session wire.SessionID) (*sessionRecord, head, error) {
-	s := new(sessionRecord)
-	known, err := getJSON(r, key(keySession, string(session)), s)
-	if err != nil || !known {
+	b := r.Get(key(keySession, string(session)))
+	if b == nil {
+		return nil, head{}, nil
+	}
+	s, err := decodeSession(b)
+	if err != nil {
 		return nil, head{}, err
 	}
-	if len(s.Parties) == 0 || s.Session != session {
-		return nil, head{}, errDamaged
+	if s.Session != session {
+		return nil, head{}, fmt.Errorf("reading a session: %w", errDamaged)
 	}
 	h, err := decodeHead(r.Get(key(keyHead, string(session))))
 	h.tip.Session = session
 	return s, h, err
+}
+
+func (m *Mailboxes) put(tx Tx, s *sessionRecord) {
+	tx.Put(key(keySession, string(s.Session)), s.encode())
 }
 
 var errNoSession = refuse(CodeNotFound, "there is no such session, or none that you may know of")
@@ -107,12 +116,46 @@ func (m *Mailboxes) of(r Reader, agent wire.AgentID, session wire.SessionID) (*s
 	return s, h, nil
 }
 
-// isLive reports whether a session takes entries at a time.
-func (s *sessionRecord) isLive(now time.Time) bool { return s.Ended.IsZero() && now.Before(s.Expires) }
+// joinedBy reads a session that an agent has joined, and the agent's place in it.
+func (m *Mailboxes) joinedBy(r Reader, agent wire.AgentID, session wire.SessionID) (s *sessionRecord, h head, me member, err error) {
+	if s, h, err = m.of(r, agent, session); err != nil {
+		return nil, h, me, err
+	}
+	if !s.joined(agent) {
+		return nil, h, me, errNoSession
+	}
+	me, err = decodeMember(r.Get(key(keyMember, string(agent), string(session))))
+	return s, h, me, err
+}
+
+// over reports why and since when a session takes no more entries; "" if it does. What
+// the sweeper has not come to yet is over all the same.
+func (m *Mailboxes) over(s *sessionRecord, h head, now time.Time) (End, time.Time) {
+	idle := h.last.Add(time.Duration(m.opts.Limits.Idle))
+	switch {
+	case !s.Ended.IsZero():
+		return s.Why, s.Ended
+	case !now.Before(s.Expires) && !s.Expires.After(idle):
+		return EndExpired, s.Expires
+	case !now.Before(idle):
+		return EndIdle, idle
+	}
+	return "", time.Time{}
+}
+
+var errEnded = refuse(CodeEnded, "the session has ended")
+
+// live refuses a session that is over.
+func (m *Mailboxes) live(s *sessionRecord, h head, now time.Time) error {
+	if why, _ := m.over(s, h, now); why != "" {
+		return errEnded
+	}
+	return nil
+}
 
 // end ends a session that has not ended.
-func (m *Mailboxes) end(tx Tx, s *sessionRecord, why End, now time.Time) error {
-	s.Ended, s.Why = now, why
+func (m *Mailboxes) end(tx Tx, s *sessionRecord, why End, at time.Time) {
+	s.Ended, s.Why = at, why
 	add(tx, keyLive, -1)
 	add(tx, key(keyLive, string(s.initiator())), -1)
 	for _, p := range s.Parties[1:] {
@@ -120,18 +163,38 @@ func (m *Mailboxes) end(tx Tx, s *sessionRecord, why End, now time.Time) error {
 			m.uninvite(tx, p.Agent, s)
 		}
 	}
-	tx.Put(key(keyDue, moment(now.Add(time.Duration(m.opts.Limits.Retention))), string(s.Session)), []byte{})
-	return putJSON(tx, key(keySession, string(s.Session)), s)
+	m.schedule(tx, s, at.Add(time.Duration(m.opts.Limits.Retention)))
+}
+
+// schedule sets when the sweeper has to look at a session, and keeps the session.
+func (m *Mailboxes) schedule(tx Tx, s *sessionRecord, at time.Time) {
+	tx.Delete(key(keyDue, moment(s.Due), string(s.Session)))
+	s.Due = at
+	tx.Put(key(keyDue, moment(at), string(s.Session)), []byte{})
+	m.put(tx, s)
 }
 
 // uninvite takes back an unanswered invitation.
 func (m *Mailboxes) uninvite(tx Tx, agent wire.AgentID, s *sessionRecord) {
 	add(tx, key(keyInvited, string(agent), string(s.initiator())), -1)
-	at := key(keyMember, string(agent), string(s.Session))
-	if tx.Get(at) != nil { // else it was not shown
+	m.hide(tx, agent, s.Session)
+}
+
+// hide takes an invitation out of an agent's mailbox.
+func (m *Mailboxes) hide(tx Tx, agent wire.AgentID, session wire.SessionID) {
+	at := key(keyInvitation, string(agent), string(session))
+	if tx.Get(at) != nil {
 		tx.Delete(at)
 		add(tx, key(keyInvited, string(agent)), -1)
 	}
+}
+
+// room refuses what takes space when the disk is full.
+func (m *Mailboxes) room() error {
+	if _, free := m.driver.Size(); free >= 0 && free < m.opts.Limits.FreeSpace {
+		return quota("free_bytes", "the relay's disk is full")
+	}
+	return nil
 }
 
 // wake tells the parties of a session that there is news.
@@ -139,11 +202,4 @@ func (m *Mailboxes) wake(s *sessionRecord) {
 	for _, p := range s.Parties {
 		m.driver.Wake(string(p.Agent), string(s.Session))
 	}
-}
-
-func number(b []byte) uint64 {
-	if len(b) < 8 {
-		return 0
-	}
-	return binary.BigEndian.Uint64(b)
 }

@@ -3,6 +3,8 @@ package relay
 import (
 	"context"
 	"fmt"
+	"iter"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -42,33 +44,59 @@ type Invitation struct {
 	Expires  time.Time
 }
 
+// partyCost is what each party of a session that is kept counts for, in bytes, beside
+// the entries: nobody has sessions without end.
+const partyCost = 1024
+
 // Create reserves a session for an agent, the initiator. Nobody gets anything of it
 // before joining. The same reservation again gives the same answer.
-func (m *Mailboxes) Create(ctx context.Context, agent wire.AgentID, want Reservation) (info SessionInfo, err error) {
+func (m *Mailboxes) Create(ctx context.Context, agent wire.AgentID, want Reservation) (SessionInfo, error) {
 	if err := m.checkReservation(agent, &want); err != nil {
-		return info, err
+		return SessionInfo{}, err
 	}
-	now, l := m.now(), &m.opts.Limits
+	info, err := m.create(ctx, agent, &want)
+	if CodeOf(err) == CodeQuota { // what is over does not count, even if nobody has swept
+		if swept, failed := m.Sweep(ctx); failed == nil && swept.Ended+swept.Removed > 0 {
+			info, err = m.create(ctx, agent, &want)
+		}
+	}
+	if err != nil {
+		return SessionInfo{}, err
+	}
+	for _, p := range info.Parties {
+		m.driver.Wake(string(p.Agent), string(info.Session))
+	}
+	return info, nil
+}
+
+func (m *Mailboxes) create(ctx context.Context, agent wire.AgentID, want *Reservation) (info SessionInfo, err error) {
+	l := &m.opts.Limits
+	cost := uint64(1+len(want.To)+want.Places) * partyCost
 	err = m.driver.Update(ctx, func(tx Tx) error {
+		now := m.now()
 		s, h, err := m.get(tx, want.Session)
 		switch {
 		case err != nil:
 			return err
-		case s != nil && s.initiator() == agent && sameReservation(s, &want):
-			info = infoOf(s, h, 0)
-			return nil
+		case s != nil && s.initiator() == agent && sameReservation(s, want):
+			me, err := decodeMember(tx.Get(key(keyMember, string(agent), string(s.Session))))
+			info = m.info(s, h, me.cursor, now)
+			return err
 		case s != nil:
 			return refuse(CodeSessionTaken, "the id of the session is in use")
-		case count(tx, keyLive) >= uint64(l.Live):
+		case !raise(tx, keyLive, 1, l.Live):
 			return quota("live_sessions", "the relay has as many live sessions as it takes")
-		case count(tx, key(keyLive, string(agent))) >= uint64(l.LivePerInitiator):
+		case !raise(tx, key(keyLive, string(agent)), 1, l.LivePerInitiator):
 			return quota("live_sessions_per_initiator", "you have as many live sessions as you may")
-		case count(tx, key(keyBytes, string(agent))) >= uint64(l.InitiatorSize):
+		case !raise(tx, key(keyBytes, string(agent)), cost, l.InitiatorSize):
 			return quota("bytes_per_initiator", "your sessions take as much space as they may")
 		}
+		if err := m.room(); err != nil {
+			return err
+		}
 		s = &sessionRecord{
-			Session: want.Session, Parties: []Party{{agent, Joined}}, Places: want.Places, Category: want.Category,
-			Created: now, Expires: now.Add(want.Life),
+			Session: want.Session, Parties: []Party{{agent, Joined}}, Named: 1 + len(want.To), Places: want.Places,
+			Category: want.Category, Created: now, Expires: now.Add(want.Life),
 		}
 		for _, other := range want.To {
 			s.Parties = append(s.Parties, Party{other, Invited})
@@ -78,18 +106,11 @@ func (m *Mailboxes) Create(ctx context.Context, agent wire.AgentID, want Reserva
 		}
 		h.last = now
 		tx.Put(key(keyHead, string(s.Session)), h.encode())
-		tx.Put(key(keyMember, string(agent), string(s.Session)), member{joined: true}.encode())
-		add(tx, keyLive, 1)
-		add(tx, key(keyLive, string(agent)), 1)
-		tx.Put(key(keyDue, moment(m.due(s, h)), string(s.Session)), []byte{})
-		info = infoOf(s, h, 0)
-		return putJSON(tx, key(keySession, string(s.Session)), s)
+		tx.Put(key(keyMember, string(agent), string(s.Session)), new(member).encode())
+		m.schedule(tx, s, m.due(s, h))
+		info = m.info(s, h, 0, now)
+		return nil
 	})
-	if err == nil {
-		for _, p := range info.Parties[1:] {
-			m.driver.Wake(string(p.Agent), string(info.Session))
-		}
-	}
 	return info, err
 }
 
@@ -98,7 +119,14 @@ func (m *Mailboxes) checkReservation(agent wire.AgentID, want *Reservation) erro
 	if wire.CheckID(want.Session) != nil {
 		return refuse(CodeBadRequest, "session_id is no id")
 	}
+	if int64(want.Places) > l.Parties || int64(1+len(want.To)+want.Places) > l.Parties {
+		return quota("parties_per_session", "a session has not as many parties")
+	}
+	if want.Places < 0 || len(want.To)+want.Places < 1 {
+		return refuse(CodeBadRequest, "a session has at least one other party")
+	}
 	seen := map[wire.AgentID]bool{agent: true}
+	want.To = slices.Clone(want.To)
 	for i, other := range want.To {
 		other = wire.PlainDIDKey(other)
 		if wire.CheckID(other) != nil || seen[other] {
@@ -107,14 +135,13 @@ func (m *Mailboxes) checkReservation(agent wire.AgentID, want *Reservation) erro
 		seen[other] = true
 		want.To[i] = other
 	}
-	if want.Places < 0 || len(want.To)+want.Places < 1 || int64(len(want.To)+want.Places) >= l.Parties {
-		return quota("parties_per_session", "a session has at least one other party, and not more than that")
-	}
-	if want.Life == 0 {
+	switch {
+	case want.Life == 0:
 		want.Life = time.Duration(l.SessionLife)
-	}
-	if want.Life < time.Second || want.Life > time.Duration(l.MaxSessionLife) {
-		return quota("max_session_seconds", "a session lives for at least a second, and not longer than that")
+	case want.Life < time.Second:
+		return refuse(CodeBadRequest, "a session lives for at least a second")
+	case want.Life > time.Duration(l.MaxSessionLife):
+		return quota("max_session_seconds", "a session does not live that long")
 	}
 	if want.Category != "" && !isWord(want.Category) {
 		return refuse(CodeBadRequest, "category: "+errWord.Error())
@@ -123,34 +150,30 @@ func (m *Mailboxes) checkReservation(agent wire.AgentID, want *Reservation) erro
 }
 
 func sameReservation(s *sessionRecord, want *Reservation) bool {
-	var named []wire.AgentID
-	for _, p := range s.Parties[1:] {
-		named = append(named, p.Agent)
-	}
-	return slices.Equal(named, want.To) && s.Places == want.Places && s.Category == want.Category && s.Expires.Sub(s.Created) == want.Life
+	same := func(p Party, other wire.AgentID) bool { return p.Agent == other }
+	return slices.EqualFunc(s.Parties[1:s.Named], want.To, same) && s.Places == want.Places &&
+		s.Category == want.Category && s.Expires.Sub(s.Created) == want.Life
 }
 
-// invite makes an invitation. Whoever has denied the initiator is not told, and the
-// initiator is not told that either.
+// invite makes an invitation. It is made for whoever has denied the initiator, too, and
+// not shown: nothing that the initiator can see depends on it.
 func (m *Mailboxes) invite(tx Tx, s *sessionRecord, to wire.AgentID) error {
 	l, from := &m.opts.Limits, s.initiator()
-	all, ofSender := key(keyInvited, string(to)), key(keyInvited, string(to), string(from))
-	consent := tx.Get(key(keyConsent, string(to), string(from)))
+	share := l.InvitationsSender
+	if m.consent(tx, to, from) == Allowed {
+		share = math.MaxInt64
+	}
 	switch {
-	case string(consent) != string(Allowed) && count(tx, ofSender) >= uint64(l.InvitationsSender):
+	case !raise(tx, key(keyInvited, string(to), string(from)), 1, share):
 		return quota("invitations_per_sender", "an agent has as many unanswered invitations of yours as it takes")
-	case count(tx, all) >= uint64(l.Invitations):
+	case !raise(tx, key(keyInvited, string(to)), 1, l.Invitations):
 		return quota("invitations_per_agent", "an agent has as many unanswered invitations as it takes")
 	}
-	add(tx, ofSender, 1)
-	if string(consent) != string(Denied) {
-		add(tx, all, 1)
-		tx.Put(key(keyMember, string(to), string(s.Session)), member{}.encode())
-	}
+	tx.Put(key(keyInvitation, string(to), string(s.Session)), []byte(from))
 	return nil
 }
 
-// due is when the sweeper has to look at a live session.
+// due is when a live session will be over, unless something is said in it.
 func (m *Mailboxes) due(s *sessionRecord, h head) time.Time {
 	idle := h.last.Add(time.Duration(m.opts.Limits.Idle))
 	if idle.Before(s.Expires) {
@@ -159,108 +182,109 @@ func (m *Mailboxes) due(s *sessionRecord, h head) time.Time {
 	return s.Expires
 }
 
-func infoOf(s *sessionRecord, h head, cursor uint64) SessionInfo {
-	return SessionInfo{s.Session, s.Parties, s.Places, s.Category, s.Created, s.Expires, s.Ended, s.Why, h.entries, cursor}
+func (m *Mailboxes) info(s *sessionRecord, h head, cursor uint64, now time.Time) SessionInfo {
+	why, ended := m.over(s, h, now)
+	return SessionInfo{s.Session, s.Parties, s.free(), s.Category, s.Created, s.Expires, ended, why, h.entries, cursor}
 }
 
 // Join makes an agent a party that reads and writes: one who was named, or where
 // places are free whoever comes first. It may be called again.
 func (m *Mailboxes) Join(ctx context.Context, agent wire.AgentID, session wire.SessionID) (info SessionInfo, err error) {
-	now := m.now()
 	var s *sessionRecord
-	err = m.driver.Update(ctx, func(tx Tx) error {
+	var changed bool
+	err = m.driver.Update(ctx, func(tx Tx) (err error) {
+		now := m.now()
 		var h head
-		var err error
+		changed = false
 		if s, h, err = m.get(tx, session); err != nil {
 			return err
 		}
 		if s == nil {
 			return errNoSession
 		}
-		i := s.party(agent)
+		i, ended := s.party(agent), m.live(s, h, now)
 		switch {
-		case i < 0 && (s.Places == 0 || !s.isLive(now)):
+		case i < 0 && (s.free() == 0 || ended != nil):
 			return errNoSession
 		case i >= 0 && s.Parties[i].Standing == Joined:
-			info = infoOf(s, h, m.cursor(tx, agent, session))
-			return nil
+			me, err := decodeMember(tx.Get(key(keyMember, string(agent), string(session))))
+			info = m.info(s, h, me.cursor, now)
+			return err
 		case i >= 0 && s.Parties[i].Standing == Declined:
 			return refuse(CodeDeclined, "you have declined")
-		case !s.isLive(now):
-			return refuse(CodeEnded, "the session has ended")
+		case ended != nil:
+			return ended
 		case i < 0:
-			s.Places--
 			s.Parties = append(s.Parties, Party{agent, Joined})
 		default:
 			m.uninvite(tx, agent, s)
 			s.Parties[i].Standing = Joined
 		}
-		if from := key(keyConsent, string(agent), string(s.initiator())); tx.Get(from) == nil && m.consents(tx, agent) < uint64(m.opts.Limits.Consents) {
-			tx.Put(from, []byte(Allowed)) // who comes allows
-			add(tx, key(keyConsent, string(agent)), 1)
+		if m.consent(tx, agent, s.initiator()) == Unknown && raise(tx, key(keyConsent, string(agent)), 1, m.opts.Limits.Consents) {
+			tx.Put(key(keyConsent, string(agent), string(s.initiator())), []byte(Allowed)) // who comes allows
 		}
-		tx.Put(key(keyMember, string(agent), string(session)), member{joined: true}.encode())
-		for _, e := range tx.Entries(string(session), 1) {
-			sender, err := senderOf(s, e)
-			if err != nil {
-				return err
-			}
-			m.undelivered(tx, agent, sender, 1)
-		}
-		info = infoOf(s, h, 0)
-		return putJSON(tx, key(keySession, string(session)), s)
+		me := member{since: h.entries, seen: h.sent}
+		tx.Put(key(keyMember, string(agent), string(session)), me.encode())
+		m.put(tx, s)
+		info, changed = m.info(s, h, 0, now), true
+		return nil
 	})
-	if err == nil {
+	if err != nil {
+		return SessionInfo{}, err
+	}
+	if changed {
 		m.wake(s)
 	}
-	return info, err
+	return info, nil
 }
 
 // Decline answers an invitation with no. If nobody can come any more, the session
 // ends.
 func (m *Mailboxes) Decline(ctx context.Context, agent wire.AgentID, session wire.SessionID) error {
-	return m.change(ctx, agent, session, func(tx Tx, s *sessionRecord, now time.Time) error {
+	return m.change(ctx, agent, session, func(tx Tx, s *sessionRecord, h head, now time.Time) error {
 		i := s.party(agent)
 		switch {
 		case s.Parties[i].Standing == Declined:
 			return nil
 		case s.Parties[i].Standing == Joined:
 			return refuse(CodeBadRequest, "you have joined: close the session instead")
-		case !s.isLive(now):
-			return refuse(CodeEnded, "the session has ended")
+		}
+		if err := m.live(s, h, now); err != nil {
+			return err
 		}
 		m.uninvite(tx, agent, s)
 		s.Parties[i].Standing = Declined
-		if s.Places == 0 && !slices.ContainsFunc(s.Parties[1:], func(p Party) bool { return p.Standing != Declined }) {
-			return m.end(tx, s, EndDeclined, now)
+		if s.free() == 0 && !slices.ContainsFunc(s.Parties[1:], func(p Party) bool { return p.Standing != Declined }) {
+			m.end(tx, s, EndDeclined, now)
 		}
-		return putJSON(tx, key(keySession, string(session)), s)
+		m.put(tx, s)
+		return nil
 	})
 }
 
 // Close ends a session for all its parties. Its log can be read until the retention is
 // over.
 func (m *Mailboxes) Close(ctx context.Context, agent wire.AgentID, session wire.SessionID) error {
-	return m.change(ctx, agent, session, func(tx Tx, s *sessionRecord, now time.Time) error {
-		switch {
-		case !s.joined(agent):
+	return m.change(ctx, agent, session, func(tx Tx, s *sessionRecord, h head, now time.Time) error {
+		if !s.joined(agent) {
 			return refuse(CodeNotFound, "you have not joined")
-		case !s.Ended.IsZero():
-			return nil
 		}
-		return m.end(tx, s, EndClosed, now)
+		if m.live(s, h, now) == nil {
+			m.end(tx, s, EndClosed, now)
+		}
+		return nil
 	})
 }
 
 // change changes a session that an agent is a party of, and tells the others.
-func (m *Mailboxes) change(ctx context.Context, agent wire.AgentID, session wire.SessionID, do func(Tx, *sessionRecord, time.Time) error) error {
-	now := m.now()
+func (m *Mailboxes) change(ctx context.Context, agent wire.AgentID, session wire.SessionID, do func(Tx, *sessionRecord, head, time.Time) error) error {
 	var s *sessionRecord
 	err := m.driver.Update(ctx, func(tx Tx) (err error) {
-		if s, _, err = m.of(tx, agent, session); err != nil {
+		var h head
+		if s, h, err = m.of(tx, agent, session); err != nil {
 			return err
 		}
-		return do(tx, s, now)
+		return do(tx, s, h, m.now())
 	})
 	if err == nil {
 		m.wake(s)
@@ -275,65 +299,70 @@ func (m *Mailboxes) Session(ctx context.Context, agent wire.AgentID, session wir
 		if err != nil {
 			return err
 		}
-		if !s.joined(agent) {
-			h.entries = 0
+		var me member
+		if s.joined(agent) {
+			me, err = decodeMember(r.Get(key(keyMember, string(agent), string(session))))
 		}
-		info = infoOf(s, h, m.cursor(r, agent, session))
-		return nil
+		info = m.info(s, h, me.cursor, m.now())
+		if !s.joined(agent) {
+			info.Length = 0
+		}
+		return err
 	})
-	return info, err
+	if err != nil {
+		return SessionInfo{}, err
+	}
+	return info, nil
 }
 
 // Sessions returns at most most sessions that an agent has joined, in the order of
-// their ids, after a given one.
+// their ids, after a given one. One whose records are damaged is left out.
 func (m *Mailboxes) Sessions(ctx context.Context, agent wire.AgentID, after wire.SessionID, most int) (list []SessionInfo, err error) {
+	now := m.now()
 	err = m.driver.View(ctx, func(r Reader) error {
 		list = nil
-		return m.members(r, agent, after, func(s *sessionRecord, h head, me member) bool {
-			if me.joined {
-				list = append(list, infoOf(s, h, me.cursor))
+		for session, b := range m.mailbox(r, keyMember, agent, after) {
+			if len(list) >= most {
+				break
 			}
-			return len(list) < most
-		})
+			me, damaged := decodeMember(b)
+			if s, h, err := m.get(r, session); err == nil && s != nil && damaged == nil {
+				list = append(list, m.info(s, h, me.cursor, now))
+			}
+		}
+		return nil
 	})
 	return list, err
 }
 
 // Invitations returns the sessions that an agent is asked to join and has not
-// answered. There are at most as many as the limit says.
+// answered, but those of agents that it has denied. There are at most as many as the
+// limit says. One whose records are damaged is left out.
 func (m *Mailboxes) Invitations(ctx context.Context, agent wire.AgentID) (list []Invitation, err error) {
 	now := m.now()
 	err = m.driver.View(ctx, func(r Reader) error {
 		list = nil
-		return m.members(r, agent, "", func(s *sessionRecord, _ head, me member) bool {
-			if !me.joined && s.isLive(now) {
+		for session, from := range m.mailbox(r, keyInvitation, agent, "") {
+			if m.consent(r, agent, wire.AgentID(from)) == Denied {
+				continue
+			}
+			if s, h, err := m.get(r, session); err == nil && s != nil && m.live(s, h, now) == nil {
 				list = append(list, Invitation{s.Session, s.initiator(), s.Category, s.Created, s.Expires})
 			}
-			return true
-		})
+		}
+		return nil
 	})
 	return list, err
 }
 
-// members visits the sessions in an agent's mailbox until visit returns false.
-func (m *Mailboxes) members(r Reader, agent wire.AgentID, after wire.SessionID, visit func(*sessionRecord, head, member) bool) error {
-	prefix := below(keyMember, string(agent))
-	for k, b := range r.Scan(prefix, prefix+string(after)) {
-		me, err := decodeMember(b)
-		if err != nil {
-			return err
-		}
-		s, h, err := m.get(r, wire.SessionID(strings.TrimPrefix(k, prefix)))
-		if err != nil {
-			return err
-		}
-		if s != nil && !visit(s, h, me) {
-			return nil
+// mailbox yields the records of one kind that an agent has of sessions.
+func (m *Mailboxes) mailbox(r Reader, kind string, agent wire.AgentID, after wire.SessionID) iter.Seq2[wire.SessionID, []byte] {
+	return func(yield func(wire.SessionID, []byte) bool) {
+		prefix := below(kind, string(agent))
+		for k, b := range r.Scan(prefix, prefix+string(after)) {
+			if !yield(wire.SessionID(strings.TrimPrefix(k, prefix)), b) {
+				return
+			}
 		}
 	}
-	return nil
-}
-
-func (m *Mailboxes) cursor(r Reader, agent wire.AgentID, session wire.SessionID) uint64 {
-	return number(r.Get(key(keyMember, string(agent), string(session))))
 }

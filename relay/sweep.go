@@ -2,7 +2,7 @@ package relay
 
 import (
 	"context"
-	"errors"
+	"sync"
 	"time"
 
 	"github.com/concordia-node/concordia/wire"
@@ -13,15 +13,15 @@ type Swept struct {
 	Ended   int // sessions whose life was over, or that were idle
 	Removed int // sessions whose retention was over
 	Nonces  int // challenges that nobody can answer any more
-	Bad     int // records that could not be read; they are left alone and tried again in an hour
+	Bad     int // sessions whose records could not be read; they are left alone and tried again in an hour
 }
 
 // sweepBatch bounds what one transaction of a sweep does.
 const sweepBatch = 256
 
 // Sweep ends the sessions that are over, removes those that have been kept for long
-// enough, and forgets old challenges. A record that it cannot read does not keep it
-// from the others. It returns the first error of the driver.
+// enough, and forgets old challenges. A session that it cannot read does not keep it
+// from the others. It fails if the driver does.
 func (m *Mailboxes) Sweep(ctx context.Context) (Swept, error) {
 	var done Swept
 	for {
@@ -30,10 +30,8 @@ func (m *Mailboxes) Sweep(ctx context.Context) (Swept, error) {
 		if err != nil {
 			return done, err
 		}
-		for _, at := range due {
-			if err := m.sweepOne(ctx, at, now, &done); err != nil {
-				return done, err
-			}
+		if err := m.sweepAll(ctx, due, now, &done); err != nil {
+			return done, err
 		}
 		if len(nonces) > 0 {
 			err := m.driver.Update(ctx, func(tx Tx) error {
@@ -55,10 +53,10 @@ func (m *Mailboxes) Sweep(ctx context.Context) (Swept, error) {
 
 // overdue returns the keys of what there is to do at a time.
 func (m *Mailboxes) overdue(ctx context.Context, now time.Time) (sessions, nonces []string, err error) {
-	until := moment(now)
+	until := moment(now.Truncate(time.Second))
 	collect := func(r Reader, kind string) (keys []string) {
 		for k := range r.Scan(kind, "") {
-			if len(k) < 1+8 || k[1:1+8] > until || len(keys) == sweepBatch {
+			if len(k) < 1+8+1 || k[1:1+8] > until || len(keys) == sweepBatch {
 				break
 			}
 			keys = append(keys, k)
@@ -72,75 +70,107 @@ func (m *Mailboxes) overdue(ctx context.Context, now time.Time) (sessions, nonce
 	return sessions, nonces, err
 }
 
-// sweepOne does what is due for one session.
-func (m *Mailboxes) sweepOne(ctx context.Context, at string, now time.Time, done *Swept) error {
-	var s *sessionRecord
-	var ended, removed bool
-	session := wire.SessionID(at[1+8:])
-	if len(session) > 0 && session[0] == 0 {
-		session = session[1:]
+// sweepAll does what is due for sessions, together, so that a driver can gather the
+// transactions.
+func (m *Mailboxes) sweepAll(ctx context.Context, due []string, now time.Time, done *Swept) error {
+	var all sync.WaitGroup
+	var mu sync.Mutex // guards done and failed
+	var failed error
+	for _, at := range due {
+		all.Go(func() {
+			ended, removed, err := m.sweepOne(ctx, at, now)
+			bad := err != nil
+			if bad {
+				err = m.postpone(ctx, at, now)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				failed = err
+			case bad:
+				done.Bad++
+			case ended:
+				done.Ended++
+			case removed:
+				done.Removed++
+			}
+		})
 	}
-	err := m.driver.Update(ctx, func(tx Tx) error {
+	all.Wait()
+	return failed
+}
+
+// sweepOne does what is due for the session of one record.
+func (m *Mailboxes) sweepOne(ctx context.Context, at string, now time.Time) (ended, removed bool, err error) {
+	var s *sessionRecord
+	err = m.driver.Update(ctx, func(tx Tx) error {
 		ended, removed = false, false
+		if tx.Get(at) == nil {
+			return nil // somebody else has been here
+		}
 		var h head
 		var err error
-		if s, h, err = m.get(tx, session); err != nil {
+		if s, h, err = m.get(tx, dueSession(at)); err != nil {
 			return err
 		}
 		tx.Delete(at)
-		switch {
-		case s == nil:
-			return nil
-		case s.Ended.IsZero():
-			why := EndExpired
-			if now.Before(s.Expires) {
-				why = EndIdle
-			}
-			if due := m.due(s, h); now.Before(due) {
-				tx.Put(key(keyDue, moment(due), string(session)), []byte{})
-				return nil
-			}
-			ended = true
-			return m.end(tx, s, why, now)
-		case now.Before(s.Ended.Add(time.Duration(m.opts.Limits.Retention))):
-			tx.Put(key(keyDue, moment(s.Ended.Add(time.Duration(m.opts.Limits.Retention))), string(session)), []byte{})
+		if s == nil {
 			return nil
 		}
-		removed = true
-		return m.remove(tx, s, h)
+		why, since := m.over(s, h, now)
+		switch kept := since.Add(time.Duration(m.opts.Limits.Retention)); {
+		case why == "":
+			m.schedule(tx, s, m.due(s, h))
+		case s.Ended.IsZero():
+			ended = true
+			m.end(tx, s, why, since)
+		case now.Before(kept):
+			m.schedule(tx, s, kept)
+		default:
+			removed = true
+			return m.remove(tx, s, h)
+		}
+		return nil
 	})
-	switch {
-	case errors.Is(err, errDamaged):
-		done.Bad++
-		return m.driver.Update(ctx, func(tx Tx) error {
-			tx.Delete(at)
-			tx.Put(key(keyDue, moment(now.Add(time.Hour)), string(session)), []byte{})
-			return nil
-		})
-	case err != nil:
-		return err
-	case ended:
-		done.Ended++
+	if err == nil && ended {
 		m.wake(s)
-	case removed:
-		done.Removed++
 	}
-	return nil
+	return ended, removed, err
+}
+
+// dueSession returns the session that the key of a due record is about.
+func dueSession(at string) wire.SessionID {
+	return wire.SessionID(at[len(keyDue)+8+1:])
+}
+
+// postpone has the sweeper come back to a session in an hour.
+func (m *Mailboxes) postpone(ctx context.Context, at string, now time.Time) error {
+	return m.driver.Update(ctx, func(tx Tx) error {
+		tx.Delete(at)
+		tx.Put(key(keyDue, moment(now.Add(time.Hour)), string(dueSession(at))), []byte{})
+		return nil
+	})
 }
 
 // remove forgets a session that has ended, and its log.
 func (m *Mailboxes) remove(tx Tx, s *sessionRecord, h head) error {
 	session := string(s.Session)
-	for n, e := range tx.Entries(session, 1) {
-		sender, err := senderOf(s, e)
+	for _, p := range s.Parties {
+		if p.Standing != Joined {
+			continue
+		}
+		at := key(keyMember, string(p.Agent), session)
+		me, err := decodeMember(tx.Get(at))
 		if err != nil {
 			return err
 		}
-		for _, p := range s.Parties {
-			if p.Standing == Joined && n > m.cursor(tx, p.Agent, s.Session) {
-				m.undelivered(tx, p.Agent, sender, -1)
+		for i, sender := range s.Parties {
+			if sender.Agent != p.Agent {
+				undelivered(tx, p.Agent, sender.Agent, int64(me.seen.of(i))-int64(h.sent.of(i)))
 			}
 		}
+		tx.Delete(at)
 	}
 	var ids []string
 	for k := range tx.Scan(below(keyID, session), "") {
@@ -149,11 +179,9 @@ func (m *Mailboxes) remove(tx Tx, s *sessionRecord, h head) error {
 	for _, k := range ids {
 		tx.Delete(k)
 	}
-	for _, p := range s.Parties {
-		tx.Delete(key(keyMember, string(p.Agent), session))
-	}
-	add(tx, key(keyBytes, string(s.initiator())), -int64(h.bytes))
+	add(tx, key(keyBytes, string(s.initiator())), -int64(h.bytes)-int64(s.Named+s.Places)*partyCost)
 	tx.Drop(session, h.entries)
+	tx.Delete(key(keyDue, moment(s.Due), session))
 	tx.Delete(key(keyHead, session))
 	tx.Delete(key(keySession, session))
 	return nil

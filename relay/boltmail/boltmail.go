@@ -2,8 +2,9 @@
 //
 // Every transaction is fsynced before it is acknowledged, together with those that
 // waited at the same time (package groupcommit). Entries of all logs go to the end of
-// one bucket, in the order in which they arrive, which is what bbolt writes fastest; a
-// second bucket says where entry n of a log is.
+// one bucket, in the order in which they arrive, which is what bbolt writes fastest. A
+// second bucket says where the entries of a log are, in blocks of 64: a page of it serves
+// many logs, and it is pages that a transaction pays for.
 package boltmail
 
 import (
@@ -29,20 +30,21 @@ import (
 var (
 	bucketRecords = []byte("records") // key -> record
 	bucketLog     = []byte("log")     // sequence number -> entry
-	bucketIndex   = []byte("index")   // log, number -> sequence number
+	bucketIndex   = []byte("index")   // log, block -> sequence numbers of its entries
 	buckets       = [][]byte{bucketRecords, bucketLog, bucketIndex}
 )
 
 // A Mail is a [relay.Driver]. Its methods may be called from many goroutines.
 type Mail struct {
-	db    *groupcommit.DB
-	path  string
-	mu    sync.Mutex // guards what follows
-	heard map[string]map[*listener]struct{}
-	size  struct {
-		used, free int64
-		at         time.Time
-	}
+	db   *groupcommit.DB
+	path string
+
+	listening sync.RWMutex // guards heard
+	heard     map[string]map[*listener]struct{}
+
+	sizing     sync.Mutex // guards what follows
+	used, free int64
+	sized      time.Time
 }
 
 type listener struct{ wake func(session string) }
@@ -106,8 +108,8 @@ func (m *Mail) View(ctx context.Context, f func(relay.Reader) error) error {
 
 // Wake implements [relay.Driver].
 func (m *Mail) Wake(agent, session string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.listening.RLock()
+	defer m.listening.RUnlock()
 	for l := range m.heard[agent] {
 		l.wake(session)
 	}
@@ -116,15 +118,15 @@ func (m *Mail) Wake(agent, session string) {
 // Listen implements [relay.Driver].
 func (m *Mail) Listen(agent string, wake func(session string)) (stop func()) {
 	l := &listener{wake}
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.listening.Lock()
+	defer m.listening.Unlock()
 	if m.heard[agent] == nil {
 		m.heard[agent] = map[*listener]struct{}{}
 	}
 	m.heard[agent][l] = struct{}{}
 	return func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
+		m.listening.Lock()
+		defer m.listening.Unlock()
 		delete(m.heard[agent], l)
 		if len(m.heard[agent]) == 0 {
 			delete(m.heard, agent)
@@ -140,16 +142,16 @@ const sizeLasts = time.Second
 
 // Size implements [relay.Driver]. The answer is up to a second old.
 func (m *Mail) Size() (used, free int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if now := time.Now(); now.Sub(m.size.at) > sizeLasts {
-		m.size.at, m.size.used = now, -1
+	m.sizing.Lock()
+	defer m.sizing.Unlock()
+	if now := time.Now(); m.sized.IsZero() || now.Sub(m.sized) > sizeLasts {
+		m.sized, m.used = now, -1
 		if info, err := os.Stat(m.path); err == nil {
-			m.size.used = info.Size()
+			m.used = info.Size()
 		}
-		m.size.free = freeSpace(filepath.Dir(m.path))
+		m.free = freeSpace(filepath.Dir(m.path))
 	}
-	return m.size.used, m.size.free
+	return m.used, m.free
 }
 
 // Compact implements [relay.Driver]. Transactions that write wait for it.
@@ -230,18 +232,24 @@ func (t *tx) Scan(prefix, after string) iter.Seq2[string, []byte] {
 // Entries implements [relay.Reader].
 func (t *tx) Entries(log string, from uint64) iter.Seq2[uint64, []byte] {
 	return func(yield func(uint64, []byte) bool) {
+		from := max(1, from)
 		if !t.dropped[log] {
-			prefix := place(log, 0)[:len(log)+1]
-			c := t.b.Bucket(bucketIndex).Cursor()
-			for k, seq := c.Seek(place(log, from)); strings.HasPrefix(string(k), string(prefix)) && len(k) == len(prefix)+8; k, seq = c.Next() {
-				n := binary.BigEndian.Uint64(k[len(prefix):])
-				text := t.b.Bucket(bucketLog).Get(seq)
-				if text == nil {
-					t.fail(fmt.Errorf("reading entry %d of log %q: missing in the file", n, log))
-					return
-				}
-				if !yield(n, text) {
-					return
+			c, entries := t.b.Bucket(bucketIndex).Cursor(), t.b.Bucket(bucketLog)
+			k, block := c.Seek(place(log, from))
+			for ; isOf(log, k); k, block = c.Next() {
+				n := binary.BigEndian.Uint64(k[len(log)+1:])*blockSize + 1
+				for ; len(block) >= 8; n, block = n+1, block[8:] {
+					if n < from {
+						continue
+					}
+					text := entries.Get(block[:8])
+					if text == nil {
+						t.fail(fmt.Errorf("reading entry %d of log %q: missing in the file", n, log))
+						return
+					}
+					if !yield(n, text) {
+						return
+					}
 				}
 			}
 		}
@@ -253,9 +261,18 @@ func (t *tx) Entries(log string, from uint64) iter.Seq2[uint64, []byte] {
 	}
 }
 
-// place is the key of entry n of a log in the index.
+// blockSize is how many entries of a log share a record of the index.
+const blockSize = 64
+
+// place is the key of the block of entry n of a log. The blocks are numbered from 0.
 func place(log string, n uint64) []byte {
-	return binary.BigEndian.AppendUint64(append([]byte(log), 0), n)
+	k := make([]byte, 0, len(log)+1+8)
+	return binary.BigEndian.AppendUint64(append(append(k, log...), 0), (n-1)/blockSize)
+}
+
+// isOf reports whether k is the key of a block of a log.
+func isOf(log string, k []byte) bool {
+	return len(k) == len(log)+1+8 && string(k[:len(log)]) == log && k[len(log)] == 0
 }
 
 // Put implements [relay.Tx].
@@ -283,12 +300,12 @@ func (t *tx) Delete(key string) {
 
 // Append implements [relay.Tx].
 func (t *tx) Append(log string, n uint64, text []byte) {
-	switch last := t.last(log); {
-	case log == "" || len(log) > relay.MaxKey:
-		t.fail(fmt.Errorf("appending: a name of %d bytes", len(log)))
+	switch {
+	case log == "" || len(log) > relay.MaxKey || strings.Contains(log, "\x00"):
+		t.fail(fmt.Errorf("appending: a name of %d bytes, or with a zero byte", len(log)))
 		return
-	case n != last+1:
-		t.fail(fmt.Errorf("appending entry %d to a log of %d", n, last))
+	case n == 0 || !t.ends(log, n-1):
+		t.fail(fmt.Errorf("appending entry %d to a log that does not end before it", n))
 		return
 	}
 	if t.entries == nil {
@@ -297,26 +314,19 @@ func (t *tx) Append(log string, n uint64, text []byte) {
 	t.entries[log] = append(t.entries[log], entry{n, text})
 }
 
-// last returns the number of the last entry of a log.
-func (t *tx) last(log string) uint64 {
+// ends reports whether entry n is the last of a log.
+func (t *tx) ends(log string, n uint64) bool {
 	if own := t.entries[log]; len(own) > 0 {
-		return own[len(own)-1].n
+		return own[len(own)-1].n == n
 	}
 	if t.dropped[log] {
-		return 0
+		return n == 0
 	}
-	prefix := place(log, 0)[:len(log)+1]
-	c := t.b.Bucket(bucketIndex).Cursor()
-	k, _ := c.Seek(append(append([]byte(log), 0), "\xff\xff\xff\xff\xff\xff\xff\xff\xff"...))
-	if k == nil {
-		k, _ = c.Last()
-	} else {
-		k, _ = c.Prev()
+	index := t.b.Bucket(bucketIndex)
+	if n%blockSize != 0 {
+		return len(index.Get(place(log, n))) == int(n%blockSize)*8
 	}
-	if !strings.HasPrefix(string(k), string(prefix)) || len(k) != len(prefix)+8 {
-		return 0
-	}
-	return binary.BigEndian.Uint64(k[len(prefix):])
+	return index.Get(place(log, n+1)) == nil && (n == 0 || len(index.Get(place(log, n))) == blockSize*8)
 }
 
 // Drop implements [relay.Tx].
@@ -333,16 +343,17 @@ func (t *tx) write(b *bolt.Tx) error {
 	records, log, index := b.Bucket(bucketRecords), b.Bucket(bucketLog), b.Bucket(bucketIndex)
 	log.FillPercent = 1 // grows at its end only
 	for name := range t.dropped {
-		prefix := place(name, 0)[:len(name)+1]
-		var places [][]byte
+		var blocks [][]byte
 		c := index.Cursor()
-		for k, seq := c.Seek(prefix); strings.HasPrefix(string(k), string(prefix)); k, seq = c.Next() {
-			places = append(places, slices.Clone(k))
-			if err := log.Delete(seq); err != nil {
-				return err
+		for k, block := c.Seek(place(name, 1)); isOf(name, k); k, block = c.Next() {
+			blocks = append(blocks, slices.Clone(k))
+			for ; len(block) >= 8; block = block[8:] {
+				if err := log.Delete(block[:8]); err != nil {
+					return err
+				}
 			}
 		}
-		for _, k := range places {
+		for _, k := range blocks {
 			if err := index.Delete(k); err != nil {
 				return err
 			}
@@ -354,8 +365,13 @@ func (t *tx) write(b *bolt.Tx) error {
 			if err != nil {
 				return err
 			}
-			at := binary.BigEndian.AppendUint64(nil, seq)
-			if err := errors.Join(log.Put(at, e.text), index.Put(place(name, e.n), at)); err != nil {
+			at := binary.BigEndian.AppendUint64(make([]byte, 0, 8), seq)
+			if err := log.Put(at, e.text); err != nil {
+				return err
+			}
+			block := place(name, e.n)
+			known := index.Get(block)
+			if err := index.Put(block, append(append(make([]byte, 0, len(known)+8), known...), at...)); err != nil {
 				return err
 			}
 		}

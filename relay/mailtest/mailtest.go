@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/concordia-node/concordia/relay"
@@ -26,6 +25,10 @@ func Run(t *testing.T, open func(t *testing.T, dir string) relay.Driver) {
 		"scans":                    scans,
 		"like a map":               model,
 		"one after the other":      serial,
+		"long logs":                long,
+		"order of bytes":           order,
+		"views":                    views,
+		"a view is of one moment":  moment,
 		"reopened":                 reopened,
 		"wakes":                    wakes,
 		"compacts in use":          compacts,
@@ -270,62 +273,91 @@ func same(t *testing.T, r relay.Reader, records map[string]string, entries map[s
 	}
 }
 
-// serial has many callers who each read a number and write the next, and take a place
-// where few are left: none is lost, and as many get a place as there are, but for what
-// the driver says.
-func serial(t *testing.T, m *mail) {
-	const callers, each, places = 16, 25, 100
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	taken := 0
-	for range callers {
-		all.Go(func() {
-			for range each {
-				err := m.Update(context.Background(), func(tx relay.Tx) error {
-					n := len(tx.Get("n")) + 1
-					tx.Put("n", []byte(strings.Repeat("x", n)))
-					tx.Append("log", uint64(n), []byte(fmt.Sprint(n)))
-					return nil
-				})
-				if err != nil {
-					t.Error(err)
-				}
-				err = m.Update(context.Background(), func(tx relay.Tx) error {
-					n := len(tx.Get("places"))
-					if n >= places {
-						return errRefused
-					}
-					tx.Put("places", []byte(strings.Repeat("x", n+1)))
-					return nil
-				})
-				if err == nil {
-					mu.Lock()
-					taken++
-					mu.Unlock()
-				} else if !errors.Is(err, errRefused) {
-					t.Error(err)
+// long has logs of different lengths, whose names begin alike, grow by turns, many
+// entries in one transaction among them.
+func long(t *testing.T, m *mail) {
+	const rounds = 40
+	entry := func(log string, n uint64) []byte { return []byte(fmt.Sprint(log, n)) }
+	logs := map[string]uint64{"s": 1, "s\x01": 3, "s\x01\x01\x01\x01\x01\x01\x01\x01\x01": 1, "s\xff": 17, "t": 64}
+	for round := range uint64(rounds) {
+		m.update(func(tx relay.Tx) {
+			for log, each := range logs {
+				for i := range each {
+					n := round*each + i + 1
+					tx.Append(log, n, entry(log, n))
 				}
 			}
 		})
 	}
-	all.Wait()
-	if taken < places || taken > places+m.Slack() {
-		t.Errorf("%d got a place of %d, and the slack is %d", taken, places, m.Slack())
-	}
-	m.view(func(r relay.Reader) {
-		if n := len(r.Get("n")); n != callers*each {
-			t.Errorf("counted to %d, want %d", n, callers*each)
-		}
-		last := uint64(0)
-		for n, e := range r.Entries("log", 1) {
-			if last++; n != last || string(e) != fmt.Sprint(n) {
-				t.Errorf("entry %d is %q after %d", n, e, last-1)
+	check := func(r relay.Reader, log string, last uint64) {
+		t.Helper()
+		for _, from := range []uint64{0, 1, 2, 63, 64, 65, 128, 129, last, last + 1, 1 << 40, ^uint64(0)} {
+			n := max(1, from)
+			for got, e := range r.Entries(log, from) {
+				if got != n || string(e) != string(entry(log, n)) {
+					t.Fatalf("log %q from %d: entry %d is %q, want entry %d", log, from, got, e, n)
+				}
+				n++
+			}
+			if want := max(last+1, max(1, from)); n != want {
+				t.Errorf("log %q from %d ends before %d, want %d", log, from, n, want)
 			}
 		}
-		if last != callers*each {
-			t.Errorf("%d entries", last)
+		for range r.Entries(log, 1) {
+			break // early
+		}
+	}
+	m.view(func(r relay.Reader) {
+		for log, each := range logs {
+			check(r, log, rounds*each)
 		}
 	})
+	m.update(func(tx relay.Tx) { tx.Drop("s\x01", rounds*3) })
+	m.view(func(r relay.Reader) {
+		for log, each := range logs {
+			if log == "s\x01" {
+				each = 0
+			}
+			check(r, log, rounds*each)
+		}
+	})
+	for _, n := range []uint64{rounds, rounds + 2} {
+		if m.Update(context.Background(), func(tx relay.Tx) error { tx.Append("s", n, nil); return nil }) == nil {
+			t.Errorf("entry %d of a log of %d was accepted", n, rounds)
+		}
+	}
+}
+
+// order puts keys of all bytes, from two transactions.
+func order(t *testing.T, m *mail) {
+	var want []string
+	for i := range 256 {
+		want = append(want, "k"+string([]byte{byte(i)}), "k"+string([]byte{byte(i), 0}), "k"+string([]byte{byte(i), 0xff}))
+	}
+	slices.Sort(want)
+	put := func(tx relay.Tx, odd int) {
+		for i, k := range want {
+			if i%2 == odd {
+				tx.Put(k, []byte{byte(i)})
+			}
+		}
+	}
+	m.update(func(tx relay.Tx) { put(tx, 0) })
+	check := func(r relay.Reader) {
+		t.Helper()
+		var got []string
+		for k := range r.Scan("k", "") {
+			got = append(got, k)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("keys are not in the order of their bytes: %q", got)
+		}
+	}
+	m.update(func(tx relay.Tx) {
+		put(tx, 1)
+		check(tx)
+	})
+	m.view(check)
 }
 
 func reopened(t *testing.T, m *mail) {
@@ -344,62 +376,6 @@ func reopened(t *testing.T, m *mail) {
 	})
 }
 
-func wakes(t *testing.T, m *mail) {
-	heard := make(chan string, 10)
-	stop := m.Listen("a", func(session string) { heard <- "1 " + session })
-	stop2 := m.Listen("a", func(session string) { heard <- "2 " + session })
-	defer stop2()
-	m.Wake("b", "s")
-	m.Wake("a", "s")
-	if got := []string{<-heard, <-heard}; !slices.Contains(got, "1 s") || !slices.Contains(got, "2 s") {
-		t.Errorf("heard %q", got)
-	}
-	stop()
-	stop()
-	m.Wake("a", "t")
-	if got := <-heard; got != "2 t" {
-		t.Errorf("heard %q after one stopped", got)
-	}
-}
-
-func compacts(t *testing.T, m *mail) {
-	big := []byte(strings.Repeat("x", 10_000))
-	for i := range 200 {
-		m.update(func(tx relay.Tx) {
-			tx.Append("gone", uint64(i+1), big)
-			tx.Put(fmt.Sprintf("gone%d", i), big)
-		})
-	}
-	m.update(func(tx relay.Tx) {
-		tx.Append("kept", 1, []byte("entry"))
-		tx.Put("kept", []byte("record"))
-		tx.Drop("gone", 200)
-		for i := range 200 {
-			tx.Delete(fmt.Sprintf("gone%d", i))
-		}
-	})
-	var all sync.WaitGroup
-	for i := range 20 {
-		all.Go(func() { m.update(func(tx relay.Tx) { tx.Put(fmt.Sprintf("during%02d", i), nil) }) })
-	}
-	if err := m.Compact(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	all.Wait()
-	m.view(func(r relay.Reader) {
-		wantEntries(t, r, "kept", 1, "1=entry")
-		wantEntries(t, r, "gone", 1)
-		wantRecords(t, r, "kept", "", "kept=record")
-		n := 0
-		for range r.Scan("during", "") {
-			n++
-		}
-		if n != 20 {
-			t.Errorf("%d records that were written meanwhile", n)
-		}
-	})
-}
-
 func faults(t *testing.T, m *mail) {
 	for what, f := range map[string]func(relay.Tx){
 		"no key":           func(tx relay.Tx) { tx.Put("", nil) },
@@ -407,6 +383,8 @@ func faults(t *testing.T, m *mail) {
 		"a gap":            func(tx relay.Tx) { tx.Append("s", 2, nil) },
 		"number zero":      func(tx relay.Tx) { tx.Append("s", 0, nil) },
 		"a number twice":   func(tx relay.Tx) { tx.Append("s", 1, nil); tx.Append("s", 1, nil) },
+		"a name with zero": func(tx relay.Tx) { tx.Append("s\x00t", 1, nil) },
+		"a long name":      func(tx relay.Tx) { tx.Append(strings.Repeat("s", relay.MaxKey+1), 1, nil) },
 		"a log of no name": func(tx relay.Tx) { tx.Append("", 1, nil) },
 	} {
 		err := m.Update(context.Background(), func(tx relay.Tx) error {
