@@ -249,23 +249,30 @@ func (m *Mailboxes) Read(ctx context.Context, agent wire.AgentID, session wire.S
 		if !s.joined(agent) {
 			return errNoSession
 		}
-		total := 0
-		for n, e := range r.Entries(string(session), max(1, from)) {
-			sender, err := senderOf(s, e)
-			if err != nil {
-				return err
-			}
-			if total += len(e); len(list) == most || len(list) > 0 && total > size {
-				return nil
-			}
-			list = append(list, UnverifiedEntry{
-				Number: n, Kind: EntryKind(e[0]), Sender: sender, Appended: time.Unix(0, int64(number(e[2:]))).UTC(),
-				Text: append([]byte(nil), e[entryHeader:]...),
-			})
-		}
-		return nil
+		list, err = entries(r, s, from, most, size)
+		return err
 	})
 	return list, err
+}
+
+// entries reads entries of a log from number from on: at most most, and after the first
+// not more than size bytes of them.
+func entries(r Reader, s *sessionRecord, from uint64, most, size int) (list []UnverifiedEntry, err error) {
+	total := 0
+	for n, e := range r.Entries(string(s.Session), max(1, from)) {
+		sender, err := senderOf(s, e)
+		if err != nil {
+			return nil, err
+		}
+		if total += len(e); len(list) == most || len(list) > 0 && total > size {
+			break
+		}
+		list = append(list, UnverifiedEntry{
+			Number: n, Kind: EntryKind(e[0]), Sender: sender, Appended: time.Unix(0, int64(number(e[2:]))).UTC(),
+			Text: append([]byte(nil), e[entryHeader:]...),
+		})
+	}
+	return list, nil
 }
 
 // Ack moves an agent's cursor to entry number n: the relay need not keep it and those
