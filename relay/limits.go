@@ -35,7 +35,7 @@ type Limits struct {
 	Connections       int64 `json:"connections"`             // websockets, of all
 	ConnectionsAgent  int64 `json:"connections_per_agent"`   // of them, of one agent
 	ConnectionsPlace  int64 `json:"connections_per_address"` // of them, from one address
-	FreeSpace         int64 `json:"-"` // bytes that have to stay free on disk
+	FreeSpace         int64 `json:"-"`                       // bytes that have to stay free on disk
 }
 
 // A Span is a duration of whole seconds.
