@@ -199,7 +199,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 var errStopping = &Error{Code: CodeUnavailable, Message: "the relay is stopping", RetryAfter: retryAfter}
 
-// begin counts a call as under way, unless the server is stopping.
+// begin counts a call as under way until its answer is written, unless the server is
+// stopping.
 func (s *Server) begin() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -354,6 +355,12 @@ func (s *Server) serveOperation(w http.ResponseWriter, r *http.Request, name str
 		s.refuse(w, err)
 		return
 	}
+	if err := s.begin(); err != nil {
+		s.metrics.refused(op, err)
+		s.refuse(w, err)
+		return
+	}
+	defer s.underway.Done()
 	w.Header().Set("Content-Type", "application/json")
 	if op.stream != nil {
 		s.stream(w, r, op, c)
@@ -430,10 +437,6 @@ func (s *Server) dispatch(ctx context.Context, op *operation, c *call, dst []byt
 
 // carryOut counts, times and logs what is done for a call.
 func (s *Server) carryOut(op *operation, c *call, do func() error) (err error) {
-	if err := s.begin(); err != nil {
-		return err
-	}
-	defer s.underway.Done()
 	start := time.Now()
 	defer func() {
 		if p := recover(); p != nil && p != http.ErrAbortHandler {

@@ -31,6 +31,9 @@ type station struct {
 	url    string
 	now    func() time.Time
 	log    *logged
+	driver relay.Driver
+	client *http.Client
+	dialer *websocket.Dialer
 }
 
 type logged struct {
@@ -87,7 +90,11 @@ func serve(t testing.TB, l net.Listener, want setting) *station {
 	if want.mail.Now == nil {
 		want.mail.Now = time.Now
 	}
-	s := &station{TB: t, log: new(logged), now: want.mail.Now}
+	s := &station{TB: t, log: new(logged), now: want.mail.Now, driver: driver, client: &http.Client{Transport: &http.Transport{}}, dialer: &websocket.Dialer{}}
+	if p, ok := l.(*pipes); ok {
+		s.client.Transport = &http.Transport{DialContext: p.dial}
+		s.dialer.NetDialContext = p.dial
+	}
 	if s.mail, err = relay.NewMailboxes(context.Background(), driver, want.mail); err != nil {
 		t.Fatal(err)
 	}
@@ -98,6 +105,7 @@ func serve(t testing.TB, l net.Listener, want setting) *station {
 	served := make(chan error, 1)
 	go func() { served <- s.http.Serve(l) }()
 	t.Cleanup(func() {
+		s.client.CloseIdleConnections()
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		if err := s.server.Shutdown(ctx); err != nil {
@@ -112,6 +120,44 @@ func serve(t testing.TB, l net.Listener, want setting) *station {
 		}
 	})
 	return s
+}
+
+// pipes are a listener without a network, whose connections hold nothing and whose
+// time a test can play.
+type pipes struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), done: make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.done) })
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 80} }
+
+func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case p.conns <- there:
+		return here, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // A person is an agent in a test.
@@ -186,7 +232,7 @@ func (s *station) send(token, method, path, body string, headers ...string) (int
 		name, value, _ := strings.Cut(h, ": ")
 		r.Header.Add(name, value)
 	}
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := s.client.Do(r)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -265,7 +311,7 @@ type line struct {
 
 func (p *person) dial() *line {
 	p.Helper()
-	ws, answer, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(p.url, "http")+"/v1/socket", http.Header{"Authorization": {"Bearer " + p.token}})
+	ws, answer, err := p.dialer.Dial("ws"+strings.TrimPrefix(p.url, "http")+"/v1/socket", http.Header{"Authorization": {"Bearer " + p.token}})
 	if err != nil {
 		body, _ := io.ReadAll(answer.Body)
 		p.Fatalf("dialing: %v: %s", err, body)
@@ -277,7 +323,7 @@ func (p *person) dial() *line {
 // next returns the next frame.
 func (l *line) next() wire.Value {
 	l.Helper()
-	_ = l.ws.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = l.ws.SetReadDeadline(time.Now().Add(50 * time.Second))
 	_, text, err := l.ws.ReadMessage()
 	if err != nil {
 		l.Fatalf("%s reads: %v", l.id, err)

@@ -166,7 +166,19 @@ func (c *socket) answer(frame *bytes.Buffer) {
 		c.close(websocket.ClosePolicyViolation, "a request has op and ref")
 		return
 	}
+	if err := c.reply(ref, name, r); CodeOf(err) == CodeRate {
+		c.calm(refusal(err).RetryAfter)
+	}
+}
+
+// reply carries out a request and writes the answer.
+func (c *socket) reply(ref, name string, r wire.Reader) error {
 	head := appendText([]byte(`{"ref":`), ref)
+	if err := c.server.begin(); err != nil {
+		c.write(append(appendError(append(head, ','), refusal(err)), '}'))
+		return err
+	}
+	defer c.server.underway.Done()
 	answer, err := c.carryOut(name, r, append(head, `,"ok":`...))
 	if err != nil {
 		answer = append(appendError(append(head, ','), refusal(err)), '}')
@@ -177,9 +189,7 @@ func (c *socket) answer(frame *bytes.Buffer) {
 	if c.last.Load() {
 		c.close(websocket.ClosePolicyViolation, "the token was revoked")
 	}
-	if e := refusal(err); err != nil && e.Code == CodeRate {
-		c.calm(e.RetryAfter)
-	}
+	return err
 }
 
 func (c *socket) carryOut(name string, r wire.Reader, dst []byte) ([]byte, error) {
@@ -399,3 +409,6 @@ func (s *sockets) replaced(agent wire.AgentID, token, fresh string, asked *socke
 	}
 	s.revoked(agent, token, false, nil)
 }
+
+// Connections returns how many websockets are open.
+func (s *Server) Connections() int { return int(s.sockets.count()) }
