@@ -350,13 +350,11 @@ func (s *Server) serveOperation(w http.ResponseWriter, r *http.Request, name str
 	}
 	c := &call{server: s, place: s.place(r)}
 	err := s.parseHTTP(w, r, op, c)
-	if err != nil {
-		s.metrics.refused(op, err)
-		s.refuse(w, err)
-		return
+	if err == nil {
+		err = s.begin()
 	}
-	if err := s.begin(); err != nil {
-		s.metrics.refused(op, err)
+	if err != nil {
+		s.turnedAway(op, c, err)
 		s.refuse(w, err)
 		return
 	}
@@ -423,6 +421,16 @@ func (s *Server) slow(op *operation, c *call) error {
 		return s.appends.take(string(c.agent.ID), now)
 	}
 	return s.calls.take(string(c.agent.ID), now)
+}
+
+// turnedAway counts and logs a request that was not carried out.
+func (s *Server) turnedAway(op *operation, c *call, err error) {
+	code := refusal(err).Code
+	s.metrics.refused(op, err)
+	if code == CodeInternal {
+		s.opts.Log.Error("operation failed", "op", op.name, "agent", c.agent.ID, "error", err)
+	}
+	s.opts.Log.Debug("operation", "op", op.name, "agent", c.agent.ID, "code", code)
 }
 
 // dispatch carries out a call that was parsed, and appends the answer to dst.

@@ -54,6 +54,9 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 		err = s.begin()
 	}
 	if err != nil {
+		if CodeOf(err) == CodeInternal {
+			s.opts.Log.Error("opening a websocket failed", "error", err)
+		}
 		s.refuse(w, err)
 		return
 	}
@@ -204,7 +207,7 @@ func (c *socket) carryOut(name string, r wire.Reader, dst []byte) ([]byte, error
 		err = bad(r.Err())
 	}
 	if err != nil {
-		c.server.metrics.refused(op, err)
+		c.server.turnedAway(op, call, err)
 		return dst, err
 	}
 	return c.server.dispatch(c.ctx, op, call, dst)
