@@ -356,7 +356,8 @@ func TestSlowloris(t *testing.T) {
 				t.Fatal(err)
 			}
 			start := time.Now()
-			go func() {
+			var sender sync.WaitGroup
+			sender.Go(func() {
 				if _, err := io.WriteString(conn, c.begin); err != nil {
 					return
 				}
@@ -366,12 +367,13 @@ func TestSlowloris(t *testing.T) {
 					}
 					time.Sleep(time.Second / 2)
 				}
-			}()
+			})
 			_, _ = io.Copy(io.Discard, conn) // until the relay closes
 			if took := time.Since(start); took > c.want+time.Second {
 				t.Errorf("%.20q…: closed after %v, want %v", c.begin, took, c.want)
 			}
 			conn.Close()
+			sender.Wait()
 		}
 		if code, _ := s.send("", "GET", "/.well-known/concordia-relay", ""); code != 200 {
 			t.Errorf("others: %d after %v", code, time.Since(start))
