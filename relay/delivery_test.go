@@ -61,10 +61,10 @@ func roomy() relay.Limits {
 	}
 }
 
-// TestPausedReader has one client read nothing while 64 others read 1.6 MB each: its
+// TestPausedReader has one client read nothing while 64 others read 1.2 MB each: its
 // memory is bounded, nobody waits for it, and when it goes on it misses nothing.
 func TestPausedReader(t *testing.T) {
-	const healthy, messages = 64, 200
+	const healthy, messages = 64, 150
 	s := listen(t, setting{limits: roomy(), options: relay.ServerOptions{WriteTimeout: time.Minute}})
 	seller := s.person("seller")
 	var readers []*person
