@@ -244,6 +244,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/.well-known/concordia-relay":
 		s.serveInfo(w, r)
 	case r.URL.Path == "/openapi.json":
+		if err := s.visits.take(s.place(r), s.mail.now()); err != nil {
+			s.refuse(w, err)
+			return
+		}
 		h.Set("Content-Type", "application/json")
 		_, _ = w.Write(openAPI)
 	case r.URL.Path == "/healthz" && s.opts.Operator(r):
