@@ -11,7 +11,11 @@
 //	sweep.go      what ends and goes by itself
 //	limits.go     what one agent may take
 //	records.go    what is kept, byte by byte
-//	server.go     the operations over HTTP; socket.go: and over a websocket, with delivery
+//	operations.go every operation, for both transports; answer.go: as JSON
+//	server.go     the operations over HTTP; rate.go: how fast, and how many connections
+//	socket.go     the operations over a websocket; delivery.go: what comes unasked
+//	news.go       what is new in a session for one agent
+//	health.go     what the operator sees
 //	client.go     the other end: it trusts the relay with nothing but time
 //
 // A relay session is a log. An agent's mailbox is a cursor in each log of its sessions;

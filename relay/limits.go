@@ -36,7 +36,10 @@ type Limits struct {
 	AppendBurst       int64 `json:"append_burst"`                // at once
 	CallsPerSecond    int64 `json:"calls_per_second"`            // of one agent or, unauthenticated, one address
 	CallBurst         int64 `json:"call_burst"`
-	FreeSpace         int64 `json:"free_bytes"` // on disk, that have to be left
+	Connections       int64 `json:"connections"`             // websockets, of all
+	ConnectionsAgent  int64 `json:"connections_per_agent"`   // of them, of one agent
+	ConnectionsPlace  int64 `json:"connections_per_address"` // of them, from one address
+	FreeSpace         int64 `json:"free_bytes"`              // on disk, that have to be left
 }
 
 // A Span is a duration of whole seconds.
@@ -66,7 +69,8 @@ var defaultLimits = Limits{
 	Invitations: 100, InvitationsSender: 10,
 	Undelivered: 1000, UndeliveredSender: 200, Entries: 10_000, SessionSize: 64 << 20, InitiatorSize: 1 << 30,
 	Agents: 100_000, Tokens: 8, Consents: 10_000, Retention: Span(30 * 24 * time.Hour),
-	AppendsPerSecond: 50, AppendBurst: 500, CallsPerSecond: 20, CallBurst: 200, FreeSpace: 256 << 20,
+	AppendsPerSecond: 50, AppendBurst: 500, CallsPerSecond: 20, CallBurst: 200,
+	Connections: 20_000, ConnectionsAgent: 16, ConnectionsPlace: 256, FreeSpace: 256 << 20,
 }
 
 // DefaultLimits returns the limits of a relay that serves strangers from one machine.

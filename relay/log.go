@@ -254,31 +254,38 @@ func (m *Mailboxes) Read(ctx context.Context, agent wire.AgentID, session wire.S
 		if !s.joined(agent) {
 			return errNoSession
 		}
-		if most <= 0 {
-			return nil
-		}
-		total := 0
-		for n, e := range r.Entries(string(session), max(1, from)) {
-			sender, err := s.sender(e)
-			if err != nil {
-				return err
-			}
-			if total += len(e) - entryHeader; len(list) > 0 && total > size {
-				return nil
-			}
-			list = append(list, UnverifiedEntry{
-				Number: n, Kind: EntryKind(e[0]), Sender: s.Parties[sender].Agent,
-				Appended: time.Unix(0, int64(binary.BigEndian.Uint64(e[2:]))).UTC(),
-				Text:     append([]byte(nil), e[entryHeader:]...),
-			})
-			if len(list) == most {
-				return nil
-			}
-		}
-		return nil
+		list, err = entries(r, s, from, most, size)
+		return err
 	})
 	if err != nil {
 		return nil, err
+	}
+	return list, nil
+}
+
+// entries reads entries of a log from number from on: at most most, and after the first
+// not more than size bytes of them.
+func entries(r Reader, s *sessionRecord, from uint64, most, size int) (list []UnverifiedEntry, err error) {
+	if most <= 0 {
+		return nil, nil
+	}
+	total := 0
+	for n, e := range r.Entries(string(s.Session), max(1, from)) {
+		sender, err := s.sender(e)
+		if err != nil {
+			return nil, err
+		}
+		if total += len(e) - entryHeader; len(list) > 0 && total > size {
+			break
+		}
+		list = append(list, UnverifiedEntry{
+			Number: n, Kind: EntryKind(e[0]), Sender: s.Parties[sender].Agent,
+			Appended: time.Unix(0, int64(binary.BigEndian.Uint64(e[2:]))).UTC(),
+			Text:     append([]byte(nil), e[entryHeader:]...),
+		})
+		if len(list) == most {
+			break
+		}
 	}
 	return list, nil
 }
