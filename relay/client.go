@@ -166,15 +166,15 @@ func NewClient(opts ClientOptions) (*Client, error) {
 		},
 		dialer: websocket.Dialer{
 			Proxy: http.ProxyFromEnvironment, TLSClientConfig: opts.TLS, HandshakeTimeout: opts.Timing.Call,
-			Subprotocols: []string{subprotocol}, ReadBufferSize: 4 << 10, WriteBufferSize: 4 << 10,
+			Subprotocols: []string{socketProtocol}, ReadBufferSize: 4 << 10, WriteBufferSize: 4 << 10,
 		},
 		up: make(chan struct{}), toAck: make(chan struct{}, 1),
 		logs: map[wire.SessionID]*logReader{}, unacked: map[*logReader]struct{}{},
 	}, nil
 }
 
-// subprotocol is the websocket's (RFC 0001).
-const subprotocol = "concordia.relay.v1"
+// socketProtocol is the websocket's (RFC 0001).
+const socketProtocol = "concordia.relay.v1"
 
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
@@ -225,7 +225,7 @@ func (c *Client) Run(ctx context.Context) error {
 			return fmt.Errorf("running a client of a relay: %w", err)
 		}
 		c.opts.Logger.Warn("not connected to the relay", "why", err)
-		if err := c.pause(ctx, attempt, max(later, retryAfter(err)), false); err != nil {
+		if err := c.pause(ctx, attempt, max(later, putOff(err)), false); err != nil {
 			return context.Cause(ctx)
 		}
 	}
@@ -261,8 +261,8 @@ func (c *Client) pause(ctx context.Context, n int, atLeast time.Duration, connec
 	return nil
 }
 
-// retryAfter returns for how long the relay asks to be left alone.
-func retryAfter(err error) time.Duration {
+// putOff returns for how long the relay asks to be left alone.
+func putOff(err error) time.Duration {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.RetryAfter
 	}

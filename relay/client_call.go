@@ -42,7 +42,7 @@ func (c *Client) insist(ctx context.Context, op string, body wire.M) (wire.Value
 		if !isPassing(err) {
 			return v, err
 		}
-		if paused := c.pause(ctx, n, retryAfter(err), true); paused != nil {
+		if paused := c.pause(ctx, n, putOff(err), true); paused != nil {
 			return v, fmt.Errorf("calling %s: %w, after %w", op, paused, err)
 		}
 	}
@@ -50,7 +50,7 @@ func (c *Client) insist(ctx context.Context, op string, body wire.M) (wire.Value
 
 // isPassing reports whether an error may not come again.
 func isPassing(err error) bool {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, RuleAnswer) {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, RuleAnswer) || errors.Is(err, errOtherRelay) {
 		return false
 	}
 	switch e, ok := errors.AsType[*Error](err); {
@@ -170,7 +170,10 @@ func clip(s string) string {
 	return s
 }
 
-var errNoAnswer = errors.New("the relay does not answer")
+var (
+	errNoAnswer   = errors.New("the relay does not answer")
+	errOtherRelay = errors.New("the relay says that it is another")
+)
 
 // authenticate returns a token other than one that does not count: the one that is
 // kept, or after registering a new one.
@@ -230,7 +233,7 @@ func (c *Client) register(ctx context.Context) (string, error) {
 	}
 	c.mu.Unlock()
 	if known != "" && known != challenge.Relay {
-		return "", fmt.Errorf("registering: the relay says that it is %q, and it should be %q", clip(challenge.Relay), clip(known))
+		return "", fmt.Errorf("registering: %w: %q, and not %q", errOtherRelay, clip(challenge.Relay), clip(known))
 	}
 	answer, err := challenge.Registration(c.opts.Agent, c.opts.Signer, c.opts.Now())
 	if err != nil {

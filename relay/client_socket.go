@@ -21,7 +21,7 @@ type link struct {
 	conn   *websocket.Conn
 	later  atomic.Int64 // for how long the relay, which is closing, wants to be left alone
 	useful atomic.Bool  // it has answered
-	news   chan news    // for the callbacks
+	news   chan tidings // for the callbacks
 
 	writing sync.Mutex // held while a frame is written
 
@@ -32,8 +32,8 @@ type link struct {
 	done  chan struct{}
 }
 
-// news are invitations and sessions that the relay tells of, unasked.
-type news struct {
+// tidings are invitations and sessions that the relay tells of, unasked.
+type tidings struct {
 	invitation *Invitation
 	session    *SessionInfo
 }
@@ -59,7 +59,7 @@ func (c *Client) connect(ctx context.Context) (*link, error) {
 		return nil, err
 	}
 	conn.SetReadLimit(maxFrame)
-	return &link{c: c, conn: conn, news: make(chan news, maxNews), waits: map[string]chan<- wire.Value{}, done: make(chan struct{})}, nil
+	return &link{c: c, conn: conn, news: make(chan tidings, maxNews), waits: map[string]chan<- wire.Value{}, done: make(chan struct{})}, nil
 }
 
 func (c *Client) dial(ctx context.Context, token string) (*websocket.Conn, error) {
@@ -76,7 +76,7 @@ func (c *Client) dial(ctx context.Context, token string) (*websocket.Conn, error
 		return nil, fmt.Errorf("connecting to the relay: %w", err)
 	case err != nil:
 		return nil, fmt.Errorf("connecting to the relay: %w", err)
-	case conn.Subprotocol() != subprotocol:
+	case conn.Subprotocol() != socketProtocol:
 		conn.Close()
 		return nil, fmt.Errorf("connecting to the relay: it speaks the subprotocol %q", clip(conn.Subprotocol()))
 	}
@@ -262,13 +262,13 @@ func (l *link) take(v wire.Value, size int) error {
 		if err := r.Err(); err != nil {
 			return err
 		}
-		l.inform(news{invitation: &i})
+		l.inform(tidings{invitation: &i})
 	case "session":
 		info := readSessionInfo(r)
 		if err := r.Err(); err != nil {
 			return err
 		}
-		l.inform(news{session: &info})
+		l.inform(tidings{session: &info})
 	case "closing":
 		wait := time.Duration(r.Int("retry_after", 0, 1<<30)) * time.Second
 		l.later.Store(int64(min(wait, maxRetryAfter)))
@@ -292,7 +292,7 @@ func (l *link) answered(r wire.Reader) error {
 	return nil
 }
 
-func (l *link) inform(n news) {
+func (l *link) inform(n tidings) {
 	select {
 	case l.news <- n:
 	default:
@@ -335,7 +335,7 @@ func (l *link) acknowledge(ctx context.Context) {
 		}
 		if err := l.acknowledgeAll(ctx); err == nil {
 			n = 0
-		} else if n++; l.c.pause(ctx, n, retryAfter(err), false) != nil {
+		} else if n++; l.c.pause(ctx, n, putOff(err), false) != nil {
 			return
 		}
 	}
@@ -370,7 +370,7 @@ func (l *link) catchUp(ctx context.Context) {
 		list, err := l.c.Sessions(ctx, after)
 		if err != nil {
 			l.c.opts.Logger.Warn("listing sessions at the relay", "why", err)
-			if n++; l.c.pause(ctx, n, retryAfter(err), false) != nil {
+			if n++; l.c.pause(ctx, n, putOff(err), false) != nil {
 				return
 			}
 			continue
