@@ -35,7 +35,6 @@ type scripted struct {
 
 	mu    sync.Mutex
 	conns map[*websocket.Conn]struct{}
-	acks  int
 }
 
 // A tamper replaces what a relay sends to an agent: no text is silence, several are
@@ -263,7 +262,6 @@ func (c *scriptedConn) answer(ctx context.Context, request wire.Value) {
 	case err != nil:
 	case op.Text() == "ack":
 		c.mu.Lock()
-		c.acks++
 		c.acked[id] = max(c.acked[id], uint64(n))
 		c.mu.Unlock()
 		c.wake(id)
