@@ -466,9 +466,9 @@ func TestHostileRelay(t *testing.T) {
 			}
 			for _, d := range c.victim.got["ses_1"] {
 				if d.Number > m.After.Number+1 { // one may have been under way
-					t.Errorf("entry %d was handed over, after misconduct behind %d", d.Number, m.After.Number)
+					t.Errorf("entry %d (%s) was handed over, after misconduct behind %d: %v", d.Number, d.ID(), m.After.Number, m)
 				}
-				if d.Message != nil && d.ID() == "msg_other" {
+				if d.Message != nil && d.ID() == "msg_other" && m.Kind != relay.Withheld { // which of two came first is for the relay to say
 					t.Errorf("entry %d, which is not of the log, was handed over", d.Number)
 				}
 			}
@@ -564,7 +564,7 @@ func TestSilentRelay(t *testing.T) {
 func TestFloodingRelay(t *testing.T) {
 	release := make(chan struct{})
 	s := startRelay(t, &tamper{push: func(_ wire.AgentID, f wire.Value) (texts []string) {
-		for range 3000 {
+		for range 1500 {
 			texts = append(texts, f.Canonical())
 		}
 		return texts

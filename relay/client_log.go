@@ -420,8 +420,7 @@ func (r *logReader) acknowledge(ctx context.Context, l *link) error {
 	case err != nil && (!ok || isPassing(err)):
 		return err
 	case ok && refused.Code == CodeBadRequest:
-		r.accuse(&Misconduct{Kind: CursorLie, Session: r.session, Number: n, Err: fmt.Errorf("the relay does not take that the entry was handled: %w", err)})
-		return nil
+		return r.blame(r.found(CursorLie, &shownEntry{number: n}, fmt.Errorf("the relay does not take that the entry was handled: %w", err)))
 	case ok:
 		r.c.opts.Logger.Info("acknowledging at the relay", "session", r.session, "why", err)
 	}

@@ -269,11 +269,10 @@ func (r *logReader) refused(s *sentEntry, refused *Error, before standing) error
 
 // promise judges the place that the relay says an own entry has, and notes it.
 func (r *logReader) promise(s *sentEntry, done Appended, answer wire.Value) error {
-	at := r.position()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	wrong := func(kind MisconductKind, format string, args ...any) error {
-		return &Misconduct{Kind: kind, Session: r.session, Number: done.Number, Shown: answer, Have: s.value(), After: at, Err: fmt.Errorf(format, args...)}
+		return &Misconduct{Kind: kind, Session: r.session, Number: done.Number, Shown: answer, Have: s.value(), After: r.at, Err: fmt.Errorf(format, args...)}
 	}
 	if done.Hash != s.hash {
 		return wrong(Altered, "the own entry %q has hash %s", s.id(), s.hash)

@@ -21,12 +21,12 @@ import (
 type endpoint struct {
 	testing.TB
 	*relay.Client
-	id      wire.AgentID
-	key     wire.PrivateKey
-	stop    func() error
-	changed chan struct{} // after each of what follows
+	id   wire.AgentID
+	key  wire.PrivateKey
+	stop func() error
 
 	mu       sync.Mutex
+	changed  chan struct{} // closed when one of what follows has changed
 	got      map[wire.SessionID][]relay.Delivery
 	accused  []*relay.Misconduct
 	invited  []relay.Invitation
@@ -52,7 +52,7 @@ func keyOf(name string) wire.PrivateKey {
 // called.
 func newEndpoint(t testing.TB, url, name string, change func(*relay.ClientOptions)) *endpoint {
 	t.Helper()
-	e := &endpoint{TB: t, key: keyOf(name), changed: make(chan struct{}, 1), got: map[wire.SessionID][]relay.Delivery{}}
+	e := &endpoint{TB: t, key: keyOf(name), changed: make(chan struct{}), got: map[wire.SessionID][]relay.Delivery{}}
 	e.id = wire.DIDKey(e.key.Public())
 	opts := relay.ClientOptions{
 		URL: url, Agent: e.id, Signer: e.key, Keys: wire.DIDKeys{}, Timing: quick,
@@ -84,13 +84,14 @@ func newEndpoint(t testing.TB, url, name string, change func(*relay.ClientOption
 
 func (e *endpoint) note(f func()) {
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	f()
-	e.mu.Unlock()
-	select {
-	case e.changed <- struct{}{}:
-	default:
-	}
+	close(e.changed)
+	e.changed = make(chan struct{})
 }
+
+// heard is closed when the client says something more. e is locked.
+func (e *endpoint) heard() <-chan struct{} { return e.changed }
 
 // wait waits until something is so.
 func (e *endpoint) wait(what string, so func() bool) {
@@ -99,13 +100,13 @@ func (e *endpoint) wait(what string, so func() bool) {
 	defer limit.Stop()
 	for {
 		e.mu.Lock()
-		ok := so()
+		ok, heard := so(), e.heard()
 		e.mu.Unlock()
 		if ok {
 			return
 		}
 		select {
-		case <-e.changed:
+		case <-heard:
 		case <-limit.C:
 			e.Fatalf("waiting for %s: not in time", what)
 		}
