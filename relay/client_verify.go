@@ -59,7 +59,10 @@ func (r *logReader) verify(ctx context.Context, e *shownEntry) (*Delivery, wire.
 	at := r.position()
 	r.mu.Lock()
 	promised, expected := r.promised[e.number]
-	sent := r.sent[d.id]
+	var own sentEntry // as it is now
+	if sent := r.sent[d.id]; sent != nil {
+		own = *sent
+	}
 	_, seen := r.ids[maphash.String(idSeed, string(d.id))]
 	r.mu.Unlock()
 	switch {
@@ -70,8 +73,8 @@ func (r *logReader) verify(ctx context.Context, e *shownEntry) (*Delivery, wire.
 		}
 	case seen:
 		return nil, hash, r.found(Replayed, e, fmt.Errorf("there was an entry %q before", d.id))
-	case sent != nil && sent.hash == hash && sent.number != 0 && sent.number != e.number:
-		return nil, hash, r.found(CursorLie, e, fmt.Errorf("the own entry was said to have number %d", sent.number))
+	case own.hash == hash && own.number != 0 && own.number != e.number:
+		return nil, hash, r.found(CursorLie, e, fmt.Errorf("the own entry was said to have number %d", own.number))
 	}
 	d.Position = Position{Number: e.number, Tip: at.Tip}
 	tip := &d.Position.Tip
