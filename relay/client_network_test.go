@@ -19,13 +19,13 @@ import (
 type fault int
 
 const (
-	cut       fault = iota // it ends
-	halfOpen               // nothing passes any more, and nobody is told
-	deaf                   // what the relay says, acknowledgements among it, is lost
-	mute                   // what the client says is lost
-	stalled                // nothing passes for a while
-	slow                   // everything takes a while
-	allFaults int   = iota
+	faultCut      fault = iota // it ends
+	faultHalfOpen              // nothing passes any more, and nobody is told
+	faultDeaf                  // what the relay says, acknowledgements among it, is lost
+	faultMute                  // what the client says is lost
+	faultStalled               // nothing passes for a while
+	faultSlow                  // everything takes a while
+	allFaults     int   = iota
 )
 
 // A network lies between clients and a relay. After some bytes something happens to
@@ -154,17 +154,17 @@ func (c *cable) strike(size int, toRelay bool) (pass bool, wait time.Duration, o
 		c.n.mu.Unlock()
 		switch {
 		case !broken:
-		case f == cut:
+		case f == faultCut:
 			return false, 0, false
-		case f == halfOpen:
+		case f == faultHalfOpen:
 			c.loses = [2]bool{true, true}
-		case f == deaf:
+		case f == faultDeaf:
 			c.loses[0] = true
-		case f == mute:
+		case f == faultMute:
 			c.loses[1] = true
-		case f == stalled:
+		case f == faultStalled:
 			c.stalledTill = time.Now().Add(50 * time.Millisecond)
-		case f == slow:
+		case f == faultSlow:
 			c.slow = true
 		}
 	}
@@ -249,7 +249,7 @@ func faultyNetwork(t *testing.T, messages int) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	t.Logf("cut %d, half-open %d, deaf %d, mute %d, stalled %d, slow %d", n.counts[cut], n.counts[halfOpen], n.counts[deaf], n.counts[mute], n.counts[stalled], n.counts[slow])
+	t.Logf("cut %d, half-open %d, deaf %d, mute %d, stalled %d, slow %d", n.counts[faultCut], n.counts[faultHalfOpen], n.counts[faultDeaf], n.counts[faultMute], n.counts[faultStalled], n.counts[faultSlow])
 	for f, count := range n.counts {
 		if count == 0 {
 			t.Errorf("fault %d did not happen", f)

@@ -120,6 +120,9 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.Errorf("%s: the client sends what is no JSON: %v", op, err)
 		return
 	}
+	if _, ok := request.Get("ref"); ok {
+		s.Errorf("%s: the client sends a frame over HTTP: %v", op, request)
+	}
 	answer, err := s.do(r.Context(), agent, token, op, request)
 	if err != nil {
 		writeText(w, http.StatusConflict, scriptedRefusal(err))

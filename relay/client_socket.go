@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"sync"
@@ -168,6 +169,7 @@ func (l *link) call(ctx context.Context, op string, body wire.M) (wire.Value, er
 		delete(l.waits, ref)
 		l.mu.Unlock()
 	}()
+	body = maps.Clone(body) // another attempt may go over HTTP
 	body["op"], body["ref"] = op, ref
 	frame, err := wire.Encode(body)
 	if err != nil {
