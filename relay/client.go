@@ -40,16 +40,19 @@ type Client struct {
 
 	registering sync.Mutex // held while a token is read or asked for
 
-	mu      sync.Mutex // guards what follows
-	running context.Context
-	token   string
-	relay   string // the relay's id, when it has told it
-	link    *link  // nil: not connected
-	up      chan struct{}
-	logs    map[wire.SessionID]*logReader
-	unacked map[*logReader]struct{} // whose cursor is to be moved
-	toAck   chan struct{}
-	held    int // bytes that were received and not handed over
+	mu          sync.Mutex // guards what follows
+	running     context.Context
+	token       string
+	relay       string // the relay's id, when it has told it
+	link        *link  // nil: not connected
+	up          chan struct{}
+	logs        map[wire.SessionID]*logReader
+	unacked     map[*logReader]struct{} // whose cursor is to be moved
+	toAck       chan struct{}           // flag: some are
+	ackNow      chan struct{}           // flag: it must not wait
+	unackedN    int                     // entries of them
+	unackedSize int                     // and bytes
+	held        int                     // bytes that were received and not handed over
 }
 
 // ClientOptions say who an agent is, whom it believes, and what becomes of its mail.
@@ -99,14 +102,14 @@ type Timing struct {
 	Silence  time.Duration // until a connection on which nothing comes is dead
 	Retry    time.Duration // at most before the first attempt after a failure; it doubles with each
 	MaxRetry time.Duration // at most before an attempt
-	Ack      time.Duration // entries are acknowledged together that are handled within
+	Ack      time.Duration // at most from handling an entry to acknowledging it with others
 }
 
 // DefaultTiming returns the timing of a client on the internet.
 func DefaultTiming() Timing {
 	return Timing{
 		Call: 20 * time.Second, Ping: 20 * time.Second, Silence: 60 * time.Second,
-		Retry: 250 * time.Millisecond, MaxRetry: 30 * time.Second, Ack: 50 * time.Millisecond,
+		Retry: 250 * time.Millisecond, MaxRetry: 30 * time.Second, Ack: 250 * time.Millisecond,
 	}
 }
 
@@ -168,7 +171,7 @@ func NewClient(opts ClientOptions) (*Client, error) {
 			Proxy: http.ProxyFromEnvironment, TLSClientConfig: opts.TLS, HandshakeTimeout: opts.Timing.Call,
 			Subprotocols: []string{socketProtocol}, ReadBufferSize: 4 << 10, WriteBufferSize: 4 << 10,
 		},
-		up: make(chan struct{}), toAck: make(chan struct{}, 1),
+		up: make(chan struct{}), toAck: make(chan struct{}, 1), ackNow: make(chan struct{}, 1),
 		logs: map[wire.SessionID]*logReader{}, unacked: map[*logReader]struct{}{},
 	}, nil
 }

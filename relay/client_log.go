@@ -119,13 +119,30 @@ func (c *Client) hold(n int) bool {
 	return true
 }
 
-// ackLater asks for the relay's cursor to be moved.
-func (c *Client) ackLater(r *logReader) {
+// What makes an acknowledgement urgent: a quarter of what a relay has under way.
+const (
+	urgentEntries = 64
+	urgentSize    = 256 << 10
+)
+
+// ackLater asks for the relay's cursor to be moved, after an entry of some bytes.
+func (c *Client) ackLater(r *logReader, size int) {
 	c.mu.Lock()
 	c.unacked[r] = struct{}{}
+	c.unackedN++
+	c.unackedSize += size
+	urgent := c.unackedN >= urgentEntries || c.unackedSize >= urgentSize
 	c.mu.Unlock()
+	raise(c.toAck)
+	if urgent {
+		raise(c.ackNow)
+	}
+}
+
+// raise sets a flag that somebody waits for.
+func raise(flag chan struct{}) {
 	select {
-	case c.toAck <- struct{}{}:
+	case flag <- struct{}{}:
 	default:
 	}
 }
@@ -137,6 +154,7 @@ func (c *Client) dueAcks() (list []*logReader) {
 		list = append(list, r)
 	}
 	clear(c.unacked)
+	c.unackedN, c.unackedSize = 0, 0
 	return list
 }
 
@@ -319,7 +337,7 @@ func (r *logReader) again(e *shownEntry) error {
 	had, known := r.hash(e.number)
 	r.asked, r.acked = min(r.asked, e.number-1), min(r.acked, e.number-1) // the relay does not know
 	r.mu.Unlock()
-	r.c.ackLater(r)
+	r.c.ackLater(r, e.size)
 	if hash, ok := e.hash(); known && ok && hash != had {
 		return r.found(Forked, e, fmt.Errorf("the entry was another before, with hash %s", had))
 	}
@@ -372,12 +390,12 @@ func (r *logReader) accept(ctx context.Context, e *shownEntry) error {
 			return err
 		}
 	}
-	r.advance(d, hash)
+	r.advance(d, hash, len(e.value.Canonical()))
 	return nil
 }
 
 // advance notes that an entry was handled.
-func (r *logReader) advance(d *Delivery, hash wire.Hash) {
+func (r *logReader) advance(d *Delivery, hash wire.Hash, size int) {
 	r.mu.Lock()
 	r.remember(d, hash)
 	delete(r.sent, d.ID())
@@ -388,7 +406,7 @@ func (r *logReader) advance(d *Delivery, hash wire.Hash) {
 		m = r.checkClaim(claim)
 	}
 	r.mu.Unlock()
-	r.c.ackLater(r)
+	r.c.ackLater(r, size)
 	if m != nil {
 		r.accuse(m)
 	}

@@ -334,6 +334,8 @@ func (l *link) acknowledge(ctx context.Context) {
 			timer.Stop()
 			return
 		case <-timer.C:
+		case <-l.c.ackNow:
+			timer.Stop()
 		}
 		if err := l.acknowledgeAll(ctx); err == nil {
 			n = 0
@@ -354,7 +356,7 @@ func (l *link) acknowledgeAll(ctx context.Context) (failed error) {
 		room <- struct{}{}
 		underWay.Go(func() {
 			if err := r.acknowledge(ctx, l); err != nil {
-				l.c.ackLater(r)
+				l.c.ackLater(r, 0)
 				mu.Lock()
 				failed = err
 				mu.Unlock()
