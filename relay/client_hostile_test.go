@@ -559,35 +559,3 @@ func TestSilentRelay(t *testing.T) {
 	a.receives("ses_1", 1)
 	b.receives("ses_1", 1)
 }
-
-// TestFloodingRelay: however much a relay pushes, a client holds no more than it said.
-func TestFloodingRelay(t *testing.T) {
-	release := make(chan struct{})
-	s := startRelay(t, &tamper{push: func(_ wire.AgentID, f wire.Value) (texts []string) {
-		for range 1500 {
-			texts = append(texts, f.Canonical())
-		}
-		return texts
-	}})
-	a := newEndpoint(t, s.url, "a", nil)
-	b := newEndpoint(t, s.url, "b", func(o *relay.ClientOptions) {
-		handle := o.Handle
-		o.Handle = func(ctx context.Context, d relay.Delivery) error {
-			select {
-			case <-release:
-			case <-ctx.Done():
-			}
-			return handle(ctx, d)
-		}
-	})
-	open(a, b, "ses_1")
-	a.say("ses_1", 1, 20, wire.Hash{})
-	a.receives("ses_1", 20)
-	close(release)
-	b.receives("ses_1", 20)
-	for i, d := range b.got["ses_1"] {
-		if d.Number != uint64(i+1) {
-			t.Fatalf("entry %d in place %d", d.Number, i+1)
-		}
-	}
-}

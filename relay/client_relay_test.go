@@ -45,6 +45,9 @@ type tamper struct {
 	frame  func(agent wire.AgentID, op, ref string, answer string) []string         // the whole of it
 }
 
+// hangUp, as a frame, ends the connection.
+const hangUp = "hang up"
+
 // startRelay starts a relay on this machine, for as long as the test runs.
 func startRelay(t testing.TB, lie *tamper) *scripted {
 	t.Helper()
@@ -277,7 +280,9 @@ func (c *scriptedConn) write(frames []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, f := range frames {
-		if c.ws.WriteMessage(websocket.TextMessage, []byte(f)) != nil {
+		if f == hangUp {
+			c.ws.Close()
+		} else if c.ws.WriteMessage(websocket.TextMessage, []byte(f)) != nil {
 			c.ws.Close()
 		}
 	}

@@ -12,6 +12,9 @@
 //	limits.go     what one agent may take
 //	server.go     the operations over HTTP; socket.go: and over a websocket, with delivery
 //	client.go     the other end: it trusts the relay with nothing but time
+//	client_call.go, client_operations.go, client_socket.go   how it asks and is told
+//	client_log.go, client_verify.go   what it hands over, and how it judges that
+//	client_misconduct.go, client_cursors.go   what the relay did wrong, how far the application is
 //
 // A relay session is a log. An agent's mailbox is a cursor in each log of its sessions;
 // one append serves all parties. The relay orders, stores and delivers, and checks what
