@@ -120,7 +120,7 @@ func TestClientClock(t *testing.T) {
 	wrong.Store(true)
 	a.say("ses_1", 1, 2, wire.Hash{})
 	b.receives("ses_1", 2)
-	if d := b.got["ses_1"][1]; d.Message == nil || !errors.Is(d.Err, wire.RuleFuture) {
+	if d := b.delivered("ses_1")[1]; d.Message == nil || !errors.Is(d.Err, wire.RuleFuture) {
 		t.Errorf("entry 2: %v, Err = %v", d.Message, d.Err)
 	}
 }
@@ -232,7 +232,7 @@ func TestClientRefusals(t *testing.T) {
 		open(a, b, "ses_1")
 		b.say("ses_1", 1, 1, wire.Hash{})
 		a.receives("ses_1", 1)
-		_, err := a.Append(t.Context(), a.message("ses_1", 2, a.got["ses_1"][0].Position.Tip.Hash))
+		_, err := a.Append(t.Context(), a.message("ses_1", 2, a.delivered("ses_1")[0].Position.Tip.Hash))
 		e, ok := errors.AsType[*relay.Error](err)
 		switch {
 		case test.again && err != nil:
@@ -396,7 +396,7 @@ func TestFloodingRelay(t *testing.T) {
 	}
 	close(release)
 	b.receives("ses_1", messages)
-	for i, d := range b.got["ses_1"] {
+	for i, d := range b.delivered("ses_1") {
 		if d.Number != uint64(i+1) {
 			t.Fatalf("entry %d in place %d", d.Number, i+1)
 		}

@@ -355,7 +355,7 @@ var attacks = []attack{
 		}}
 	}, act: func(t *testing.T, c *crime) {
 		c.a.receives("ses_1", 6)
-		_, err := c.a.Append(t.Context(), c.a.message("ses_1", 6, c.a.got["ses_1"][5].Position.Tip.Hash))
+		_, err := c.a.Append(t.Context(), c.a.message("ses_1", 6, c.a.delivered("ses_1")[5].Position.Tip.Hash))
 		ignore(err)
 	}},
 	{name: "shows an entry under another name", victim: "b", kind: relay.Foreign, lie: func(*crime) *tamper {
@@ -460,11 +460,11 @@ func TestHostileRelay(t *testing.T) {
 			c.victim.wait("the accusation", func() bool { return len(c.victim.accused) > 0 })
 			stop()
 			<-said
-			m := c.victim.accused[0]
+			m := c.victim.accusations()[0]
 			if m.Kind != test.kind || m.Session != "ses_1" {
 				t.Fatalf("it is %v, want %s in ses_1", m, test.kind)
 			}
-			for _, d := range c.victim.got["ses_1"] {
+			for _, d := range c.victim.delivered("ses_1") {
 				if d.Number > m.After.Number+1 { // one may have been under way
 					t.Errorf("entry %d (%s) was handed over, after misconduct behind %d: %v", d.Number, d.ID(), m.After.Number, m)
 				}
@@ -479,8 +479,8 @@ func TestHostileRelay(t *testing.T) {
 					t.Errorf("Append to the session = %v", err)
 				}
 			}
-			if len(c.victim.accused) != 1 {
-				t.Errorf("it was told %d times", len(c.victim.accused))
+			if len(c.victim.accusations()) != 1 {
+				t.Errorf("it was told %d times", len(c.victim.accusations()))
 			}
 		})
 	}
@@ -523,7 +523,7 @@ func TestHostileFrames(t *testing.T) {
 			a.say("ses_1", 1, 3, wire.Hash{})
 			b.wait("everything", func() bool { return len(b.got["ses_1"]) == 3 })
 			b.wait("the accusation", func() bool { return len(b.accused) > 0 })
-			if m := b.accused[0]; m.Kind != relay.Garbled || m.Session != "" {
+			if m := b.accusations()[0]; m.Kind != relay.Garbled || m.Session != "" {
 				t.Errorf("it is %v", m)
 			}
 		})

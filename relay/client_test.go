@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -161,9 +162,23 @@ func open(a, b *endpoint, session wire.SessionID) {
 	}
 }
 
+// delivered returns what was handed over of a session.
+func (e *endpoint) delivered(session wire.SessionID) []relay.Delivery {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.got[session])
+}
+
+// accusations returns what the relay did wrong.
+func (e *endpoint) accusations() []*relay.Misconduct {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.accused)
+}
+
 // received returns the numbers and ids of what was handed over of a session.
 func (e *endpoint) received(session wire.SessionID) (list []string) {
-	for _, d := range e.got[session] {
+	for _, d := range e.delivered(session) {
 		list = append(list, fmt.Sprintf("%d %s", d.Number, d.ID()))
 	}
 	return list
@@ -240,7 +255,7 @@ func TestClient(t *testing.T) {
 		e.receives(session, 6)
 		var own, messages, enclosures int
 		var kinds []string
-		for _, d := range e.got[session] {
+		for _, d := range e.delivered(session) {
 			if d.Own {
 				own++
 			}
@@ -317,7 +332,7 @@ func TestClientChainConflict(t *testing.T) {
 		t.Fatalf("Append = %v", err)
 	}
 	b.receives("ses_1", 2) // what it missed
-	if got := b.got["ses_1"][1].Position.Tip.Hash; got != tip {
+	if got := b.delivered("ses_1")[1].Position.Tip.Hash; got != tip {
 		t.Errorf("the tip is %s, want %s", got, tip)
 	}
 	b.say("ses_1", 3, 3, tip)
@@ -365,7 +380,7 @@ func TestClientResumes(t *testing.T) {
 	if err := b.stop(); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	at5, at10 := b.got["ses_1"][4].Position, b.got["ses_1"][9].Position
+	at5, at10 := b.delivered("ses_1")[4].Position, b.delivered("ses_1")[9].Position
 	tip = a.say("ses_1", 11, 12, tip)
 
 	for _, test := range []struct {
@@ -388,10 +403,10 @@ func TestClientResumes(t *testing.T) {
 			}
 			b := newEndpoint(t, s.url, "b", with)
 			b.receives("ses_1", test.want)
-			if got, want := b.got["ses_1"][0].Number, test.at.Number+1; got != want {
+			if got, want := b.delivered("ses_1")[0].Number, test.at.Number+1; got != want {
 				t.Errorf("the first is entry %d, want %d", got, want)
 			}
-			if last := b.got["ses_1"][len(b.got["ses_1"])-1].Position; last.Number != 12 || last.Tip.Hash != tip || last.Tip.Len != 12 {
+			if last := b.delivered("ses_1")[len(b.delivered("ses_1"))-1].Position; last.Number != 12 || last.Tip.Hash != tip || last.Tip.Len != 12 {
 				t.Errorf("the position is %+v", last)
 			}
 		})
@@ -411,7 +426,7 @@ func TestClientOwnOfAnotherLife(t *testing.T) {
 	again.receives("ses_1", 3)
 	again.say("ses_1", 4, 4, tip)
 	again.receives("ses_1", 4)
-	for _, d := range again.got["ses_1"] {
+	for _, d := range again.delivered("ses_1") {
 		if !d.Own || d.Message == nil || d.From() != a.id {
 			t.Errorf("entry %d: Own %v, from %s", d.Number, d.Own, d.From())
 		}
@@ -427,7 +442,7 @@ func TestClientUnknownKey(t *testing.T) {
 	open(a, b, "ses_1")
 	tip := a.say("ses_1", 1, 2, wire.Hash{})
 	b.receives("ses_1", 2)
-	for _, d := range b.got["ses_1"] {
+	for _, d := range b.delivered("ses_1") {
 		if d.Message != nil || !errors.Is(d.Err, wire.RuleUnknownKey) || d.From() != a.id {
 			t.Errorf("entry %d: %v, %v from %s", d.Number, d.Message, d.Err, d.From())
 		}
