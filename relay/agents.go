@@ -76,7 +76,7 @@ func (m *Mailboxes) checkNonce(nonce string) (time.Time, error) {
 const registration = "concordia.relay.registration"
 
 // Registration makes the answer to a challenge, at a time.
-func (c Challenge) Registration(agent wire.AgentID, by wire.PrivateKey, now time.Time) (wire.Value, error) {
+func (c Challenge) Registration(agent wire.AgentID, by wire.Signer, now time.Time) (wire.Value, error) {
 	v, err := wire.Encode(wire.M{
 		"type": registration, "relay": c.Relay, "nonce": c.Nonce, "timestamp": wire.FormatTime(now),
 		"agent_id": agent, "public_key": by.Public().String(),

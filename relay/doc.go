@@ -17,6 +17,9 @@
 //	news.go       what is new in a session for one agent
 //	health.go     what the operator sees
 //	client.go     the other end: it trusts the relay with nothing but time
+//	client_call.go, client_operations.go, client_socket.go   how it asks and is told
+//	client_log.go, client_verify.go   what it hands over, and how it judges that
+//	client_misconduct.go, client_cursors.go   what the relay did wrong, how far the application is
 //
 // A relay session is a log. An agent's mailbox is a cursor in each log of its sessions;
 // one append serves all parties. The relay orders, stores and delivers, and checks what
