@@ -78,7 +78,7 @@ func TestAdmit(t *testing.T) {
 	}
 	refused("an offer before open", move("seller", wire.TypeOffer, offer))
 	open := accepted("open", move("seller", wire.TypeOpen, `{"terms": {"price": {"type": "numeric"}}}`))
-	if _, err := w.enclose(w.enclosure("s", "seller", "e", text(t, "between"))); err != nil {
+	if _, err := w.enclose(w.enclosure("s", "seller", "e", content(t, "between"))); err != nil {
 		t.Fatal(err)
 	}
 	refused("an offer before accept_session", move("buyer", wire.TypeOffer, offer))

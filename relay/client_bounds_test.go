@@ -326,9 +326,9 @@ func TestHostileTranscript(t *testing.T) {
 		{"no message", change("messages", func(l []wire.Value) []wire.Value { l[1] = encoded(1); return l }), relay.Altered},
 		{"a message less", change("messages", func(l []wire.Value) []wire.Value { return append(l[:1], l[2:]...) }), relay.Missing},
 		{"the last less", change("messages", func(l []wire.Value) []wire.Value { return l[:2] }), relay.CursorLie},
-		{"another session's", change("messages", func(l []wire.Value) []wire.Value { return []wire.Value{signed("a", "ses_2", wire.Hash{})} }), relay.Replayed},
+		{"another session's", change("messages", func(l []wire.Value) []wire.Value { return []wire.Value{relayedSigned("a", "ses_2", wire.Hash{})} }), relay.Replayed},
 		{"another log", change("messages", func(l []wire.Value) []wire.Value {
-			return append(l[:2], signed("a", "ses_1", l[1].Hash()))
+			return append(l[:2], relayedSigned("a", "ses_1", l[1].Hash()))
 		}), relay.Forked},
 		{"an enclosure altered", change("enclosures", func(l []wire.Value) []wire.Value { l[0] = l[0].With("kind", wire.Text("other")); return l }), relay.Altered},
 		{"an enclosure twice", change("enclosures", func(l []wire.Value) []wire.Value { return append(l, l[0]) }), relay.Replayed},
@@ -391,8 +391,8 @@ func TestFloodingRelay(t *testing.T) {
 	for range messages {
 		<-written
 	}
-	if held := heap(); held > 60<<20 {
-		t.Errorf("the heap has %d MiB, of 200 MB that were pushed", held>>20)
+	if held := relayedHeap(); held > 60<<20 {
+		t.Errorf("the relayedHeap has %d MiB, of 200 MB that were pushed", held>>20)
 	}
 	close(release)
 	b.receives("ses_1", messages)
@@ -403,7 +403,7 @@ func TestFloodingRelay(t *testing.T) {
 	}
 }
 
-func heap() uint64 {
+func relayedHeap() uint64 {
 	runtime.GC()
 	runtime.GC()
 	var m runtime.MemStats
@@ -428,7 +428,7 @@ func TestClientIdleSessions(t *testing.T) {
 		}
 		return encoded(wire.M{"sessions": list})
 	}))
-	before := heap()
+	before := relayedHeap()
 	b := newEndpoint(t, s.url, "b", nil)
 	list, err := b.Sessions(t.Context(), "ses_00009999")
 	for len(list) != 1 || err != nil {
@@ -441,7 +441,7 @@ func TestClientIdleSessions(t *testing.T) {
 			break
 		}
 	}
-	each := (int64(heap()) - int64(before)) / sessions
+	each := (int64(relayedHeap()) - int64(before)) / sessions
 	t.Logf("%d bytes for each of %d sessions", each, sessions)
 	if each > most {
 		t.Errorf("a session costs %d bytes, want at most %d", each, most)

@@ -38,8 +38,8 @@ func (c *crime) keep(v wire.Value) []wire.Value {
 	return c.kept
 }
 
-// signed returns a message of an agent that the relay has no business with.
-func signed(name string, session wire.SessionID, prev wire.Hash) wire.Value {
+// relayedSigned returns a message of an agent that the relay has no business with.
+func relayedSigned(name string, session wire.SessionID, prev wire.Hash) wire.Value {
 	key := keyOf(name)
 	m, err := wire.Sign(wire.Envelope{
 		Type: wire.TypeSignal, ID: "msg_other", Session: session, Time: time.Now(), From: wire.DIDKey(key.Public()), PrevHash: prev, Body: encoded(wire.M{}),
@@ -223,7 +223,7 @@ var attacks = []attack{
 			if numberOf(f) != 2 {
 				return []string{f.Canonical()}
 			}
-			other := f.With("entry", signed("a", "ses_1", prevOf(f)))
+			other := f.With("entry", relayedSigned("a", "ses_1", prevOf(f)))
 			return []string{f.Canonical(), other.Canonical()}
 		}}
 	}},
@@ -231,13 +231,13 @@ var attacks = []attack{
 		return entries(func(f wire.Value) []wire.Value {
 			c.keep(f)
 			if numberOf(f) == 3 {
-				f = f.With("entry", signed("a", "ses_1", prevOf(c.kept[1])))
+				f = f.With("entry", relayedSigned("a", "ses_1", prevOf(c.kept[1])))
 			}
 			return []wire.Value{f}
 		})
 	}},
 	{name: "shows a second beginning", victim: "b", kind: relay.Forked, lie: func(*crime) *tamper {
-		return pushing(3, func(f wire.Value) wire.Value { return f.With("entry", signed("a", "ses_1", wire.Hash{})) })
+		return pushing(3, func(f wire.Value) wire.Value { return f.With("entry", relayedSigned("a", "ses_1", wire.Hash{})) })
 	}},
 	{name: "refuses because of another log", victim: "a", kind: relay.Forked, lie: func(*crime) *tamper {
 		return framing("append", func(ref string) []string {
@@ -245,7 +245,7 @@ var attacks = []attack{
 		})
 	}},
 	{name: "replays an entry of another session", victim: "b", kind: relay.Replayed, lie: func(*crime) *tamper {
-		return pushing(2, func(f wire.Value) wire.Value { return f.With("entry", signed("a", "ses_2", prevOf(f))) })
+		return pushing(2, func(f wire.Value) wire.Value { return f.With("entry", relayedSigned("a", "ses_2", prevOf(f))) })
 	}},
 	{name: "replays a message", victim: "b", kind: relay.Replayed, lie: func(c *crime) *tamper {
 		return entries(func(f wire.Value) []wire.Value {
@@ -266,7 +266,7 @@ var attacks = []attack{
 	}},
 	{name: "shows another entry in an own place", victim: "a", kind: relay.Withheld, lie: func(*crime) *tamper {
 		return pushing(1, func(f wire.Value) wire.Value {
-			return f.Without("own").With("entry", signed("b", "ses_1", wire.Hash{})).With("from", wire.Text(string(wire.DIDKey(keyOf("b").Public()))))
+			return f.Without("own").With("entry", relayedSigned("b", "ses_1", wire.Hash{})).With("from", wire.Text(string(wire.DIDKey(keyOf("b").Public()))))
 		})
 	}},
 	{name: "confirms an own entry that is not there", victim: "a", kind: relay.Withheld, lie: func(*crime) *tamper {
@@ -365,7 +365,7 @@ var attacks = []attack{
 	}},
 	{name: "shows an entry of a stranger", victim: "b", kind: relay.Foreign, lie: func(*crime) *tamper {
 		return pushing(2, func(f wire.Value) wire.Value {
-			return f.With("entry", signed("c", "ses_1", prevOf(f))).With("from", wire.Text(string(wire.DIDKey(keyOf("c").Public()))))
+			return f.With("entry", relayedSigned("c", "ses_1", prevOf(f))).With("from", wire.Text(string(wire.DIDKey(keyOf("c").Public()))))
 		})
 	}},
 	{name: "shows an entry of another as an own one", victim: "b", kind: relay.Foreign, lie: func(*crime) *tamper {

@@ -133,14 +133,14 @@ func (c *Client) ackLater(r *logReader, size int) {
 	c.unackedSize += size
 	urgent := c.unackedN >= urgentEntries || c.unackedSize >= urgentSize
 	c.mu.Unlock()
-	raise(c.toAck)
+	signal(c.toAck)
 	if urgent {
-		raise(c.ackNow)
+		signal(c.ackNow)
 	}
 }
 
-// raise sets a flag that somebody waits for.
-func raise(flag chan struct{}) {
+// signal sets a flag that somebody waits for.
+func signal(flag chan struct{}) {
 	select {
 	case flag <- struct{}{}:
 	default:

@@ -56,7 +56,7 @@ var crossings = map[string]func(t *testing.T, limit string){
 	},
 	"enclosure_bytes": func(t *testing.T, limit string) {
 		w := newWorld(t, relay.Limits{})
-		e := w.enclosure("s", "alice", "e", text(t, "draft")).Value()
+		e := w.enclosure("s", "alice", "e", content(t, "draft")).Value()
 		size := int64(len(e.Canonical()))
 		for _, most := range []int64{size, size - 1} {
 			w := newWorld(t, relay.Limits{EnclosureSize: most})
@@ -153,7 +153,7 @@ var crossings = map[string]func(t *testing.T, limit string){
 		w.must("acknowledging", w.Ack(w.ctx, "bob", "s", 3))
 		w.must("acknowledging", w.Ack(w.ctx, "alice", "s", 3))
 		w.quota(limit, "a fourth", w.says("s", "alice"))
-		w.quota(limit, "an enclosure", w.appends("alice", w.enclosure("s", "alice", "e", text(t, "x")).Value()))
+		w.quota(limit, "an enclosure", w.appends("alice", w.enclosure("s", "alice", "e", content(t, "x")).Value()))
 		w.say("s", "carol") // who has the full mailbox writes
 		w.must("acknowledging", w.Ack(w.ctx, "carol", "s", 1))
 		w.say("s", "alice")
@@ -172,10 +172,10 @@ var crossings = map[string]func(t *testing.T, limit string){
 		w := newWorld(t, relay.Limits{Entries: 3})
 		w.active("s", "alice", "bob")
 		w.say("s", "alice")
-		w.must("an enclosure", w.appends("bob", w.enclosure("s", "bob", "e", text(t, "x")).Value())())
+		w.must("an enclosure", w.appends("bob", w.enclosure("s", "bob", "e", content(t, "x")).Value())())
 		last := w.say("s", "bob")
 		w.quota(limit, "a fourth", w.says("s", "alice"))
-		w.quota(limit, "an enclosure", w.appends("alice", w.enclosure("s", "alice", "f", text(t, "x")).Value()))
+		w.quota(limit, "an enclosure", w.appends("alice", w.enclosure("s", "alice", "f", content(t, "x")).Value()))
 		w.quiet("the last again", func() error { _, err := w.send(last); return err })
 	},
 	"bytes_per_session": func(t *testing.T, limit string) {

@@ -16,7 +16,7 @@ func (w *world) appends(as string, v wire.Value) func() error {
 	return func() error { _, err := w.Append(w.ctx, w.agent(as), v); return err }
 }
 
-func text(t *testing.T, s string) wire.Value {
+func content(t *testing.T, s string) wire.Value {
 	t.Helper()
 	v, err := wire.Encode(wire.M{"text": s})
 	if err != nil {
@@ -43,7 +43,7 @@ func TestAppendIsRefused(t *testing.T) {
 		edit(&e)
 		return w.sign(e).Value()
 	}
-	enclosure := w.enclosure("s", "alice", "e1", text(t, "draft")).Value()
+	enclosure := w.enclosure("s", "alice", "e1", content(t, "draft")).Value()
 	for _, tt := range []struct {
 		name string
 		as   string
@@ -51,7 +51,7 @@ func TestAppendIsRefused(t *testing.T) {
 		rule *wire.Rule
 		v    wire.Value
 	}{
-		{"no message", "alice", relay.CodeRejected, wire.RuleEnvelope, text(t, "x")},
+		{"no message", "alice", relay.CodeRejected, wire.RuleEnvelope, content(t, "x")},
 		{"no object", "alice", relay.CodeRejected, wire.RuleEnvelope, wire.Text("x")},
 		{"nothing", "alice", relay.CodeRejected, wire.RuleEnvelope, wire.Value{}},
 		{"another's message", "bob", relay.CodeRejected, wire.RuleUnknownKey, message(func(*wire.Envelope) {})},
@@ -68,10 +68,10 @@ func TestAppendIsRefused(t *testing.T) {
 		{"not joined", "bob", relay.CodeNotFound, nil, message(func(e *wire.Envelope) { e.Session, e.From, e.PrevHash = "pending", "bob", wire.Hash{} })},
 		{"declined", "bob", relay.CodeNotFound, nil, message(func(e *wire.Envelope) { e.Session, e.From, e.PrevHash = "declined", "bob", wire.Hash{} })},
 		{"another's enclosure", "bob", relay.CodeRejected, wire.RuleUnknownKey, enclosure},
-		{"an enclosure with an id that is in use", "alice", relay.CodeIDConflict, nil, w.enclosure("s", "alice", string(first.ID), text(t, "x")).Value()},
+		{"an enclosure with an id that is in use", "alice", relay.CodeIDConflict, nil, w.enclosure("s", "alice", string(first.ID), content(t, "x")).Value()},
 		{"an enclosure that was not signed", "alice", relay.CodeRejected, relay.RuleEnclosureSignature, enclosure.With("kind", wire.Text("approval"))},
 		{"an enclosure without kind", "alice", relay.CodeRejected, relay.RuleEnclosure, enclosure.Without("kind")},
-		{"an enclosure that nobody reads", "alice", relay.CodeNotActive, nil, w.enclosure("pending", "alice", "e1", text(t, "x")).Value()},
+		{"an enclosure that nobody reads", "alice", relay.CodeNotActive, nil, w.enclosure("pending", "alice", "e1", content(t, "x")).Value()},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w.TB = t
@@ -118,7 +118,7 @@ func TestAppendAgain(t *testing.T) {
 	if err != nil || done != (relay.Appended{Number: 1, Hash: m.Hash()}) {
 		t.Fatalf("Append = %v, %v", done, err)
 	}
-	e := w.enclosure("s", "bob", "e", text(t, "draft"))
+	e := w.enclosure("s", "bob", "e", content(t, "draft"))
 	enclosed, err := w.enclose(e)
 	if err != nil || enclosed != (relay.Appended{Number: 2, Hash: e.Hash()}) {
 		t.Fatalf("Append = %v, %v", enclosed, err)
@@ -155,11 +155,11 @@ func TestAppendAgain(t *testing.T) {
 
 	// An enclosure has no place in the chain, but its id is one of the session's.
 	w.active("s2", "alice", "bob")
-	if _, err := w.enclose(w.enclosure("s2", "alice", "x", text(t, "1"))); err != nil {
+	if _, err := w.enclose(w.enclosure("s2", "alice", "x", content(t, "1"))); err != nil {
 		t.Fatal(err)
 	}
-	w.refuses(relay.CodeIDConflict, "the id with other content", w.appends("alice", w.enclosure("s2", "alice", "x", text(t, "2")).Value()))
-	w.refuses(relay.CodeIDConflict, "the id of another", w.appends("bob", w.enclosure("s2", "bob", "x", text(t, "1")).Value()))
+	w.refuses(relay.CodeIDConflict, "the id with other content", w.appends("alice", w.enclosure("s2", "alice", "x", content(t, "2")).Value()))
+	w.refuses(relay.CodeIDConflict, "the id of another", w.appends("bob", w.enclosure("s2", "bob", "x", content(t, "1")).Value()))
 	env := w.envelope("s2", "alice")
 	env.ID = "x"
 	w.refuses(relay.CodeIDConflict, "the id for a message", w.appends("alice", w.sign(env).Value()))
@@ -184,7 +184,7 @@ func TestRead(t *testing.T) {
 		w.pass(time.Second + 3)
 		from := []string{"alice", "bob"}[i%2]
 		if i == 3 {
-			e := w.enclosure("s", from, "e", text(t, strings.Repeat("x", 2000)))
+			e := w.enclosure("s", from, "e", content(t, strings.Repeat("x", 2000)))
 			if _, err := w.enclose(e); err != nil {
 				t.Fatal(err)
 			}

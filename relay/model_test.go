@@ -477,7 +477,7 @@ func runModel(t *testing.T, seed uint64) map[string]int {
 			case len(sent[session]) > 0 && random.IntN(8) == 0: // again
 				v = sent[session][random.IntN(len(sent[session]))]
 			case random.IntN(4) == 0:
-				v = w.enclosure(session, string(a), fmt.Sprint("e", random.IntN(30)), text(t, "x")).Value()
+				v = w.enclosure(session, string(a), fmt.Sprint("e", random.IntN(30)), content(t, "x")).Value()
 			default:
 				env := w.envelope(session, string(a))
 				if env.PrevHash = (wire.Hash{}); s != nil {

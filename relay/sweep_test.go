@@ -35,7 +35,7 @@ func TestNothingIsLeft(t *testing.T) {
 		w.say("expired", "bob")
 		w.say("places", "bob")
 	}
-	if _, err := w.enclose(w.enclosure("closed", "carol", "e", text(t, "x"))); err != nil {
+	if _, err := w.enclose(w.enclosure("closed", "carol", "e", content(t, "x"))); err != nil {
 		t.Fatal(err)
 	}
 	for agent, n := range map[wire.AgentID]uint64{"alice": 7, "carol": 4} {
