@@ -526,7 +526,14 @@ func runModel(t *testing.T, seed uint64) map[string]int {
 		if got != want {
 			t.Errorf("step %d: %s, %s in %s: %q, want %q", step, a, what, session, got, want)
 		}
-		if got, want := counters(w.dump()), m.counters(agents); !maps.Equal(got, want) {
+		dump, due := w.dump(), 0
+		for k := range dump {
+			due += one(k[0] == 'd')
+		}
+		if due != len(m.sessions) {
+			t.Errorf("step %d: after %s the sweeper has %d records of %d sessions", step, what, due, len(m.sessions))
+		}
+		if got, want := counters(dump), m.counters(agents); !maps.Equal(got, want) {
 			t.Errorf("step %d: after %s of %s in %s the counters are\n%v\nwant\n%v", step, what, a, session, got, want)
 		}
 		if step%5 == 0 {
