@@ -217,6 +217,16 @@ func TestResume(t *testing.T) {
 		seller.do("append", wire.M{"entry": m.Value()})
 	}
 	l := buyer.dial()
+	for i := range uint64(200) { // while the delivery is in the middle of something
+		n := i * 37 % 500
+		if v := l.call("resume", wire.M{"session_id": "ses_1", "number": n}); v.Canonical() != "{}" {
+			t.Fatalf("resume: %v", v)
+		}
+		l.pushed = nil
+		if got := l.entry("ses_1"); got != n+1 {
+			t.Fatalf("resume behind %d: entry %d", n, got)
+		}
+	}
 	for _, n := range []uint64{0, 100, 50, 344, 600, 1} {
 		if v := l.call("resume", wire.M{"session_id": "ses_1", "number": n}); v.Canonical() != "{}" {
 			t.Fatalf("resume: %v", v)
