@@ -244,6 +244,14 @@ var attacks = []attack{
 			return []string{`{"ref":` + ref + `,"error":{"code":"chain_conflict","message":"no","messages":5,"length":6,"tip":"` + wire.HashOf("another").String() + `"}}`}
 		})
 	}},
+	{name: "refuses once because of a log that does not come", victim: "a", kind: relay.Forked, lie: func(c *crime) *tamper {
+		return &tamper{frame: func(_ wire.AgentID, op, ref, answer string) []string {
+			if op == "append" && len(c.keep(wire.Text(answer))) == 1 {
+				return []string{`{"ref":` + ref + `,"error":{"code":"chain_conflict","message":"no","messages":4,"length":4,"tip":"` + wire.HashOf("another").String() + `"}}`}
+			}
+			return []string{answer}
+		}}
+	}},
 	{name: "replays an entry of another session", victim: "b", kind: relay.Replayed, lie: func(*crime) *tamper {
 		return pushing(2, func(f wire.Value) wire.Value { return f.With("entry", relayedSigned("a", "ses_2", prevOf(f))) })
 	}},
