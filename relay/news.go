@@ -25,19 +25,19 @@ func (m *Mailboxes) news(ctx context.Context, agent wire.AgentID, session wire.S
 		if err != nil {
 			return err
 		}
-		at := r.Get(key(keyMember, string(agent), string(session)))
-		var me member
-		if at != nil {
-			if me, err = decodeMember(at); err != nil {
-				return err
-			}
-		}
-		cursor := me.cursor
-		n.info, n.joined = m.info(s, h, cursor, now), s.joined(agent)
+		n.joined = s.joined(agent)
 		if !n.joined {
-			n.invited = at != nil && n.info.Ended.IsZero()
+			waits := r.Get(key(keyInvitation, string(agent), string(session)))
+			n.info = m.info(s, h, 0, now)
+			n.invited = waits != nil && n.info.Ended.IsZero() && m.consent(r, agent, wire.AgentID(waits)) != Denied
 			return nil
 		}
+		me, err := decodeMember(r.Get(key(keyMember, string(agent), string(session))))
+		if err != nil {
+			return err
+		}
+		cursor := me.cursor
+		n.info = m.info(s, h, cursor, now)
 		if from == 0 {
 			from = cursor + 1
 		}
