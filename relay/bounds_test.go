@@ -90,19 +90,26 @@ func TestDeliveryIsBounded(t *testing.T) {
 	if len(d.queue) != maxQueued || len(d.places) != maxQueued || !d.scan || d.after != "" {
 		t.Errorf("%d are queued, and it will look for more: %v", len(d.queue), d.scan)
 	}
+	resume := func(session wire.SessionID, number uint64) error {
+		answered, err := c.resume(session, number)
+		if err == nil {
+			answered()
+		}
+		return err
+	}
 	for i := range maxTracks {
-		if err := c.resume(wire.SessionID(fmt.Sprint("ses_", i)), 7); err != nil {
+		if err := resume(wire.SessionID(fmt.Sprint("ses_", i)), 7); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := c.resume("ses_more", 7); CodeOf(err) != CodeBadRequest {
+	if err := resume("ses_more", 7); CodeOf(err) != CodeBadRequest {
 		t.Errorf("one session too many: %v", err)
 	}
-	if err := c.resume("ses_1", 8); err != nil {
+	if err := resume("ses_1", 8); err != nil {
 		t.Errorf("one of them again: %v", err)
 	}
 	c.acked("ses_2", 7)
-	if err := c.resume("ses_more", 7); err != nil {
+	if err := resume("ses_more", 7); err != nil {
 		t.Errorf("after one was acknowledged: %v", err)
 	}
 	if len(d.tracks) > maxTracks {

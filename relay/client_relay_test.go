@@ -51,7 +51,8 @@ const hangUp = "hang up"
 // startRelay starts a relay on this machine, for as long as the test runs.
 func startRelay(t testing.TB, lie *tamper) *scripted {
 	t.Helper()
-	if lie == nil {
+	honest := lie == nil
+	if honest {
 		lie = new(tamper)
 	}
 	driver, err := boltmail.Open(filepath.Join(t.TempDir(), "mail.db"))
@@ -63,6 +64,7 @@ func startRelay(t testing.TB, lie *tamper) *scripted {
 		Limits: relay.Limits{
 			FreeSpace: 1, UndeliveredSender: 1 << 30, Undelivered: 1 << 30, Entries: 1 << 30,
 			Live: 1 << 20, LivePerInitiator: 1 << 20, Invitations: 1 << 20, InvitationsSender: 1 << 20,
+			AppendsPerSecond: 1 << 30, AppendBurst: 1 << 30, CallsPerSecond: 1 << 30, CallBurst: 1 << 30,
 		},
 	})
 	if err != nil {
@@ -70,9 +72,17 @@ func startRelay(t testing.TB, lie *tamper) *scripted {
 	}
 	s := &scripted{TB: t, mail: mail, driver: driver, tamper: lie, conns: map[*websocket.Conn]struct{}{}}
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	server := httptest.NewServer(s)
+	var handler http.Handler = s
+	real := relay.NewServer(mail, nil)
+	if honest {
+		handler = real
+	}
+	server := httptest.NewServer(handler)
 	s.url = server.URL
 	t.Cleanup(func() {
+		if err := real.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
 		s.stop()
 		s.cut()
 		server.CloseClientConnections()

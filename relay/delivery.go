@@ -374,24 +374,27 @@ func (c *socket) acked(session wire.SessionID, number uint64) {
 
 var errTooManyResumed = errors.New("too many sessions on one connection: acknowledge, or open another")
 
-// resume goes on behind entry number of a session.
-func (c *socket) resume(session wire.SessionID, number uint64) error {
+// resume goes on behind entry number of a session. Nothing is delivered until answered is
+// called, so that what comes before the answer is of the old place and what comes after
+// it of the new one.
+func (c *socket) resume(session wire.SessionID, number uint64) (answered func(), err error) {
 	d := &c.delivery
 	d.pushing.Lock()
-	defer d.pushing.Unlock()
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	known := d.tracks[session] != nil
 	t := d.track(session)
 	if !known && len(d.tracks) > maxTracks {
 		delete(d.tracks, session)
-		d.mu.Unlock()
-		return bad(errTooManyResumed)
+		d.pushing.Unlock()
+		return nil, bad(errTooManyResumed)
 	}
 	d.free(t, len(t.sizes))
 	t.sent, t.started, t.pinned = number, true, true
 	d.release()
 	d.enqueue(session)
-	d.mu.Unlock()
-	c.deliverSoon()
-	return nil
+	return func() {
+		d.pushing.Unlock()
+		c.deliverSoon()
+	}, nil
 }

@@ -66,6 +66,8 @@ type call struct {
 	place  string // where the request came from
 	r      wire.Reader
 	socket *socket // nil over HTTP
+
+	answered func() // is called when the answer is written; nil: nothing waits for it
 }
 
 // ruleRequest names the shape of a request. It is a rule of the relay's interface, not
@@ -329,7 +331,8 @@ func doResume(ctx context.Context, c *call, dst []byte) ([]byte, error) {
 	case number > n.info.Length:
 		return dst, refuse(CodeBadRequest, "the log is not that long")
 	}
-	return append(dst, "{}"...), c.socket.resume(id, number)
+	c.answered, err = c.socket.resume(id, number)
+	return append(dst, "{}"...), err
 }
 
 // doTranscript writes the whole log as a document of SPEC §9.3, in two passes: first the

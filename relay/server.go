@@ -41,7 +41,8 @@ type Server struct {
 	upgrader websocket.Upgrader
 	sockets  *sockets
 	appends  *rates // of agents
-	calls    *rates // of agents, other than appends
+	acks     *rates // of agents, as many as appends
+	calls    *rates // of agents, other than these
 	visits   *rates // of addresses, without a token that counts
 	metrics  *metrics
 	scrape   http.Handler
@@ -112,6 +113,7 @@ func NewServer(m *Mailboxes, opts *ServerOptions) *Server {
 	orDefault(&s.opts.WriteTimeout, DefaultWriteTimeout)
 	l := m.Limits()
 	s.appends, s.calls = newRates(l.AppendsPerSecond, l.AppendBurst), newRates(l.CallsPerSecond, l.CallBurst)
+	s.acks = newRates(l.AppendsPerSecond, l.AppendBurst)
 	s.visits = newRates(l.CallsPerSecond, l.CallBurst)
 	s.sockets = newSockets(&l)
 	s.metrics = newMetrics(s.opts.Metrics, s)
@@ -423,6 +425,8 @@ func (s *Server) slow(op *operation, c *call) error {
 		return s.visits.take(c.place, now)
 	case op.name == "append":
 		return s.appends.take(string(c.agent.ID), now)
+	case op.name == "ack":
+		return s.acks.take(string(c.agent.ID), now)
 	}
 	return s.calls.take(string(c.agent.ID), now)
 }

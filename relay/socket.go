@@ -182,7 +182,11 @@ func (c *socket) reply(ref, name string, r wire.Reader) error {
 		return err
 	}
 	defer c.server.underway.Done()
-	answer, err := c.carryOut(name, r, append(head, `,"ok":`...))
+	call := &call{server: c.server, agent: c.agent, token: *c.token.Load(), place: c.place, r: r, socket: c}
+	answer, err := c.carryOut(name, call, append(head, `,"ok":`...))
+	if call.answered != nil {
+		defer call.answered()
+	}
 	if err != nil {
 		answer = append(appendError(append(head, ','), refusal(err)), '}')
 	} else {
@@ -195,16 +199,15 @@ func (c *socket) reply(ref, name string, r wire.Reader) error {
 	return err
 }
 
-func (c *socket) carryOut(name string, r wire.Reader, dst []byte) ([]byte, error) {
+func (c *socket) carryOut(name string, call *call, dst []byte) ([]byte, error) {
 	op := c.server.ops[name]
 	if op == nil || op.stream != nil {
 		return dst, refuse(CodeBadRequest, "there is no such operation here")
 	}
-	call := &call{server: c.server, agent: c.agent, token: *c.token.Load(), place: c.place, r: r, socket: c}
 	err := c.server.slow(op, call)
 	if err == nil {
-		r.Closed(append(op.names(), "op", "ref")...)
-		err = bad(r.Err())
+		call.r.Closed(append(op.names(), "op", "ref")...)
+		err = bad(call.r.Err())
 	}
 	if err != nil {
 		c.server.turnedAway(op, call, err)
