@@ -269,6 +269,7 @@ var crossings = map[string]func(t *testing.T, limit string){
 		w.reserve("s2", "alice", "bob")
 	},
 	// Rates are the server's.
+	"connections": nil, "connections_per_agent": nil, "connections_per_address": nil,
 	"appends_per_second": nil, "append_burst": nil, "calls_per_second": nil, "call_burst": nil,
 }
 
