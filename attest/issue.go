@@ -28,7 +28,7 @@ type Issuer struct {
 	Key    wire.TextSigner
 	Now    time.Time
 	Random io.Reader // of new ids: crypto/rand.Reader but in tests
-	Keys   wire.Keys // of others whose signatures are inside; nil knows did:key ids alone
+	Keys   wire.Keys // of others whose signatures are inside, did:key ids included; nil knows those alone
 }
 
 // Errors of an Issuer.
@@ -218,13 +218,13 @@ func (d *draft) done(verify func(f Verifier, v wire.Value) wire.Report) (wire.Va
 }
 
 // Verifier returns who verifies what the issuer makes: it knows the issuer's own key,
-// those of Keys and did:key ids.
+// and those of Keys.
 func (i Issuer) Verifier() Verifier {
-	keys := wire.AnyKeys{ownKey{i.Agent, i.Key.Public()}}
-	if i.Keys != nil {
-		keys = append(keys, i.Keys)
+	others := i.Keys
+	if others == nil {
+		others = wire.DIDKeys{}
 	}
-	return Verifier{Keys: append(keys, wire.DIDKeys{}), Now: i.Now}
+	return Verifier{Keys: wire.AnyKeys{ownKey{i.Agent, i.Key.Public()}, others}, Now: i.Now}
 }
 
 // ownKey knows the issuer's key, by its id and by every DID URL of it.

@@ -184,6 +184,20 @@ func TestIssueAsAnother(t *testing.T) {
 	}
 }
 
+// Whom the issuer's Keys do not know stays unknown, also if the id is a key: they may know
+// that it was lost.
+func TestIssuerKeys(t *testing.T) {
+	did := wire.DIDKey(key(t, "lost").Public())
+	i := issuerOf(t, authority)
+	if k, err := i.Verifier().Keys.Key(did, judged); !errors.Is(err, wire.RuleUnknownKey) {
+		t.Errorf("Keys without it: %v, %v, want %v", k, err, wire.RuleUnknownKey)
+	}
+	i.Keys = nil
+	if k, err := i.Verifier().Keys.Key(did, judged); err != nil || k != key(t, "lost").Public() {
+		t.Errorf("no Keys: %v, %v, want the key", k, err)
+	}
+}
+
 // A profile leaves nothing for a reader to fill in: some sign and verify a form in which
 // all of these members are.
 func TestIssueProfileComplete(t *testing.T) {

@@ -174,14 +174,16 @@ func (g *gathering) judge(name string, v wire.Value) []found {
 }
 
 // kindOfEvidence tells a receipt, also that of a transcript, a bundle and a fulfillment
-// attestation from what is no evidence.
+// attestation from what is no evidence. It asks who says under which kind an artifact is
+// kept: verified as one kind and kept as another, it would say what nobody signed.
 func kindOfEvidence(v wire.Value) string {
-	for _, k := range []struct{ member, kind string }{
-		{"concordia_attestation", "receipt"}, {"concordia_receipt_bundle", "bundle"}, {"attestation_type", "fulfillment"},
-	} {
-		if _, ok := v.Get(k.member); ok {
-			return k.kind
-		}
+	switch conformance.KindOf(v) {
+	case "attestation":
+		return "receipt"
+	case "receipt_bundle":
+		return "bundle"
+	case "fulfillment":
+		return "fulfillment"
 	}
 	return ""
 }
