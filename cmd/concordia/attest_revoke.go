@@ -1,8 +1,6 @@
 package main
 
 import (
-	"slices"
-
 	"github.com/spf13/cobra"
 
 	"github.com/concordia-node/concordia/attest"
@@ -98,7 +96,7 @@ func revocable(path string) (id, kind string, err error) {
 }
 
 func (a *app) cascadeCommand() *cobra.Command {
-	var among string
+	var dependentFile string
 	var revokers []string
 	var decide bool
 	cmd := &cobra.Command{
@@ -120,7 +118,7 @@ them first.`,
 		[4]string{"boundary", "boundary_id", "`id` of where it is denied", "text"},
 		[4]string{"policy", "policy_version", "`version` of the policy that denies it", "text"},
 	)
-	cmd.Flags().StringVar(&among, "among", "", "JSON `file` with the artifacts that may depend on it")
+	cmd.Flags().StringVar(&dependentFile, "among", "", "JSON `file` with the artifacts that may depend on it")
 	cmd.Flags().StringArrayVar(&revokers, "revoker", nil, "`id` of an agent whose revocations count against anything (repeatable)")
 	cmd.Flags().BoolVar(&decide, "decide", false, "issue a denial for each artifact that is reached")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -136,12 +134,12 @@ them first.`,
 		if err != nil {
 			return err
 		}
-		list, err := dependents(among)
+		list, err := dependents(dependentFile)
 		if err != nil {
 			return err
 		}
 		reached, report := attest.Verifier{Keys: keys, Now: now}.Cascade(record, func(id wire.AgentID) bool {
-			return slices.Contains(revokers, string(id))
+			return among(revokers, id)
 		}, attest.IndexDependents(list))
 		if err := report.Err(); err != nil {
 			return cli.Exit(codeOf(report), err)

@@ -46,7 +46,7 @@ several artifacts have the ID, all are shown.`,
 		if err != nil {
 			return err
 		}
-		trusted := func(id wire.AgentID) bool { return slices.Contains(revokers, string(id)) }
+		trusted := func(id wire.AgentID) bool { return among(revokers, id) }
 		values := []shownEntry{}
 		for _, e := range list {
 			withdrawals, err := s.Withdrawals(attest.Verifier{Keys: keys, Now: now}, e.Hash, trusted)
