@@ -57,8 +57,11 @@ artifact, --depth steps far.`,
 		}
 		// What the command line names goes before the draft, as flags do.
 		for _, m := range []struct{ name, text string }{{"revoked_artifact_id", id}, {"revoked_artifact_type", kind}} {
-			if m.text != "" {
-				v = v.With(m.name, wire.Text(m.text))
+			if m.text == "" {
+				continue
+			}
+			if v, err = put(v, m.text, []string{m.name}); err != nil {
+				return cli.Usagef("naming what to revoke: %v", err)
 			}
 		}
 		if cascades {

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/concordia-node/concordia/conformance"
@@ -52,5 +56,46 @@ func TestAmong(t *testing.T) {
 		if got := among(test.ids, test.agent); got != test.want {
 			t.Errorf("among(%v, %s) = %v, want %v", test.ids, test.agent, got, test.want)
 		}
+	}
+}
+
+// The name of a file in a directory may be a stranger's, like what is in it. No report
+// of it makes a terminal do anything.
+func TestHostileNames(t *testing.T) {
+	dir := t.TempDir()
+	for name, size := range map[string]int64{"a\x1b[2J\nb.json": 100, "c\x1b[2J\nd.json": wire.MaxDocumentSize + 1} {
+		f, err := os.Create(filepath.Join(dir, name))
+		if err != nil {
+			t.Skip("no such names here:", err)
+		}
+		if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept := filepath.Join(t.TempDir(), "kept")
+	for _, args := range [][]string{
+		{"verify", dir}, {"store", "import", dir, "--store", kept}, {"reputation", "ingest", dir, "--store", kept}, {"verify", dir + "\x1b[2J"},
+	} {
+		var stdout, stderr strings.Builder
+		if code := run(args, &stdout, &stderr); code != 1 && code != 3 {
+			t.Errorf("%v: exit code %d", args, code)
+		}
+		if text := stdout.String() + stderr.String(); strings.Contains(text, "\x1b") || !strings.Contains(text, `\x1b`) || strings.Contains(text, "\nb.json") || strings.Contains(text, "\nd.json") {
+			t.Errorf("%v: %q", args, text)
+		}
+	}
+}
+
+// What a command line names and JSON cannot say is refused: it would be signed as
+// something else.
+func TestRevokeInvalidID(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.key")
+	var stdout, stderr strings.Builder
+	if code := run([]string{"id", "new", path}, &stdout, &stderr); code != 0 {
+		t.Fatal(stderr.String())
+	}
+	stdout.Reset()
+	if code := run([]string{"attest", "revoke", "urn:concordia:mandate:\xff", "--type", "mandate", "--reason", "x", "--key", path}, &stdout, &stderr); code != 2 || stdout.Len() > 0 {
+		t.Errorf("exit code %d, %q", code, stdout.String())
 	}
 }

@@ -245,7 +245,7 @@ has the flag role_not_proven.`,
 			return err
 		}
 		for _, r := range g.Refused {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s: %s\n", cli.Printable(r.File), r.Check, r.Problem.Message)
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s: %s\n", cli.Printable(r.File), r.Check, cli.Visible(r.Problem.Message))
 		}
 		return g.exit()
 	}

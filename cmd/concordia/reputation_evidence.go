@@ -230,7 +230,7 @@ func (g *gathering) refuse(name string, r wire.Report) {
 // end says what was no evidence, and how the program ends.
 func (g *gathering) end() error {
 	for _, r := range g.Refused {
-		g.app.out.printf("%s: %s: %s: %s\n", cli.Printable(r.File), g.app.out.outcome(r.Verdict), r.Check, r.Problem.Message)
+		g.app.out.printf("%s: %s: %s: %s\n", cli.Printable(r.File), g.app.out.outcome(r.Verdict), r.Check, cli.Visible(r.Problem.Message))
 	}
 	g.app.out.printf("evidence: %s, %s, %d repeated, %d refused or revoked, %d of other kinds\n",
 		plural(g.Receipts, "receipt"), plural(g.Fulfillments, "fulfillment"), g.Repeated, len(g.Refused), g.Others)

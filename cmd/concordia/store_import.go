@@ -163,7 +163,7 @@ func (r *importRun) add(ctx context.Context, list []input, candidates []store.Ca
 				kind = "unknown"
 			}
 			r.refused = append(r.refused, refusal{list[i].name, kind, problemOf(answer.Err)})
-			r.app.out.printf("%s: %s: %s: %v\n", cli.Printable(list[i].name), kind, r.app.out.paint(red, "refused"), answer.Err)
+			r.app.out.printf("%s: %s: %s: %s\n", cli.Printable(list[i].name), kind, r.app.out.paint(red, "refused"), cli.Visible(answer.Err.Error()))
 		case answer.Status != store.Known:
 			r.fresh[answer.Hash] = true
 			if candidates[i].Kind == "revocation" {
