@@ -99,3 +99,44 @@ func TestRevokeInvalidID(t *testing.T) {
 		t.Errorf("exit code %d, %q", code, stdout.String())
 	}
 }
+
+// An id may be the hash of another artifact. Who names it means either, and deletes
+// neither.
+func TestHashForAnID(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	do := func(want int, args ...string) string {
+		t.Helper()
+		var stdout, stderr strings.Builder
+		if code := run(args, &stdout, &stderr); code != want {
+			t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, stdout.String(), stderr.String())
+		}
+		return stdout.String()
+	}
+	make := func(name, id string) wire.Hash {
+		t.Helper()
+		draft := `{"id":"` + id + `","agreement_attestation_id":"urn:concordia:attestation:att_1","fulfillment":{"status":"failed"}}`
+		if err := os.WriteFile(path("draft"), []byte(draft), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		text := do(0, "attest", "fulfillment", "--key", path("a.key"), "--in", path("draft"))
+		if err := os.WriteFile(path(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		v, err := wire.Parse([]byte(text), wire.DocumentLimits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.Hash()
+	}
+	do(0, "id", "new", path("a.key"))
+	mine := make("mine.json", "urn:concordia:fulfillment:1").String()
+	theirs := make("theirs.json", mine).String()
+	do(0, "store", "import", path("mine.json"), path("theirs.json"), "--store", path("kept"))
+	if text := do(0, "store", "show", mine, "--store", path("kept")); !strings.Contains(text, theirs) || strings.Count(text, mine) < 2 {
+		t.Errorf("show: %s", text)
+	}
+	do(2, "store", "delete", mine, "--store", path("kept"))
+	do(0, "store", "delete", theirs, "--store", path("kept"))
+	do(0, "store", "delete", mine, "--store", path("kept"))
+}

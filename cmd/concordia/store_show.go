@@ -151,7 +151,7 @@ func toDelete(s *store.Store, names []string) ([]wire.Hash, error) {
 			for _, e := range list {
 				text += " " + e.Hash.String()
 			}
-			return nil, cli.Usagef("%d artifacts have the id %q: name one by its hash:%s", len(list), name, text)
+			return nil, cli.Usagef("%q is the id or the hash of %d artifacts: name one by its hash:%s", name, len(list), text)
 		}
 		if !slices.Contains(hashes, list[0].Hash) {
 			hashes = append(hashes, list[0].Hash)

@@ -78,6 +78,9 @@ func Run(root *cobra.Command, args []string, stdout, stderr io.Writer, help func
 		}
 		fmt.Fprintf(stderr, "%s: %s\n", root.Name(), strings.Join(lines, "\n"))
 	}
+	if out.err != nil && !errors.Is(err, out.err) { // a verdict is what it is, but not all of it was told
+		fmt.Fprintf(stderr, "%s: %s\n", root.Name(), Visible(out.err.Error()))
+	}
 	if help != nil {
 		if advice := help(err); advice != "" {
 			fmt.Fprintln(stderr, advice)

@@ -40,3 +40,20 @@ func TestRunEscapes(t *testing.T) {
 		t.Errorf("error %q, want %q", stderr.String(), want)
 	}
 }
+
+// A verdict that could not be written is told of.
+func TestRunUnwritten(t *testing.T) {
+	root := &cobra.Command{Use: "x", RunE: func(cmd *cobra.Command, _ []string) error {
+		_, _ = io.WriteString(cmd.OutOrStdout(), "fail")
+		return cli.Exit(cli.Rejected, nil)
+	}}
+	var stderr strings.Builder
+	code := cli.Run(root, nil, failing{}, &stderr, nil)
+	if code != cli.Rejected || !strings.Contains(stderr.String(), "writing the result: full") {
+		t.Errorf("code %d, error %q", code, stderr.String())
+	}
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errors.New("full") }
