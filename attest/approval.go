@@ -174,16 +174,17 @@ func (i Issuer) Approval(v wire.Value) (wire.Value, error) {
 	d.fillID("urn:concordia:approval_receipt:", "id")
 	d.fillTimes("issued_at", DefaultApprovalLife, "expires_at")
 	d.signer("approver", "identity")
-	if id := d.text("session_id"); id != "" {
-		if !strings.HasPrefix(id, "urn:") {
-			id = sessionURN + id
+	session := d.text("session_id")
+	if session != "" {
+		if !strings.HasPrefix(session, "urn:") {
+			session = sessionURN + session
 		}
 		d.v = d.v.Without("session_id")
-		d.fill([]Link{{ID: id, Type: "negotiation_session", Relationship: "approves"}}, "references")
+		d.fill([]Link{{ID: session, Type: "negotiation_session", Relationship: "approves"}}, "references")
 	}
 	d.signBlock("Ed25519", nil)
 	return d.done(func(f Verifier, v wire.Value) wire.Report {
-		_, report := f.VerifyApproval(v, wire.Value{}, "")
+		_, report := f.VerifyApproval(v, wire.Value{}, session) // references that the draft has may be to another
 		return report
 	})
 }

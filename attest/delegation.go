@@ -262,8 +262,16 @@ func (i Issuer) Link(delegate wire.AgentID, restriction wire.Value) (wire.Value,
 
 // Delegate takes links into a mandate of the issuer and signs it anew: the signature
 // covers the chain, and a link alone is worth nothing. The last delegate becomes the
-// subject. The links of others are verified with the issuer's Keys. (SPEC §9.9.1)
+// subject. The links of others are verified with the issuer's Keys, and so is its own
+// signature: what it did not issue it does not pass on. (SPEC §9.9.1)
 func (i Issuer) Delegate(mandate wire.Value, links ...wire.Value) (wire.Value, error) {
+	m, err := ReadMandate(mandate)
+	if err == nil {
+		err = (&MandateSubject{Verifier: i.Verifier(), Mandate: m}).checkSignature()
+	}
+	if err != nil {
+		return wire.Value{}, fmt.Errorf("issuing a mandate: the one to pass on: %w", err)
+	}
 	chain, _ := mandate.Get("delegation_chain")
 	var all []wire.Value
 	for _, l := range chain.Elems() {

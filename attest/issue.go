@@ -28,15 +28,39 @@ type Issuer struct {
 	Key    wire.TextSigner
 	Now    time.Time
 	Random io.Reader // of new ids: crypto/rand.Reader but in tests
-	Keys   wire.Keys // of others whose signatures are inside; nil knows did:key ids alone
+	Keys   wire.Keys // of others whose signatures are inside, did:key ids included; nil knows those alone
 }
 
 // Errors of an Issuer.
 var (
 	ErrOtherIssuer = errors.New("the draft names another issuer than the one that signs")
 	ErrAlgorithm   = errors.New("the key is not of an algorithm that this kind of artifact is signed with")
+	ErrTwoKinds    = errors.New("it could be read as an artifact of another kind, too")
 	errNoObject    = errors.New("a draft is a JSON object")
 )
+
+// marks are the members, one of each kind, that tell what is signed where other members
+// may stand beside the known ones: a message, an approval, a fulfillment attestation, a
+// delegation, an envelope, a cosigned receipt, a predicate, what shows receipts, what a
+// service says, a record. Signed with two of them, one text would be two artifacts, and
+// whoever wrote the draft could show the one that the signer did not mean.
+var marks = []string{
+	"prev_hash", "artifact_type", "attestation_type", "delegator", "envelope_version", "counterparty_did", "predicate_id",
+	"bundle_id", "proof_id", "service_id", "verification_material",
+}
+
+// oneKind refuses a draft that has the marks of two kinds.
+func (d *draft) oneKind() {
+	var found []string
+	for _, name := range marks {
+		if d.has(name) {
+			found = append(found, name)
+		}
+	}
+	if len(found) > 1 && d.err == nil {
+		d.err = fmt.Errorf("%w: it has both %q and %q", ErrTwoKinds, found[0], found[1])
+	}
+}
 
 // A draft is an artifact on its way to its signature. It keeps the first error.
 type draft struct {
@@ -182,7 +206,7 @@ func (d *draft) only(algorithms ...wire.Algorithm) {
 // done returns the artifact if its verifier does not refuse it. What the verifier
 // cannot know, such as an action, is no reason against issuing.
 func (d *draft) done(verify func(f Verifier, v wire.Value) wire.Report) (wire.Value, error) {
-	if d.err == nil {
+	if d.oneKind(); d.err == nil {
 		if report := verify(d.Verifier(), d.v); report.Outcome() == wire.Failed {
 			d.err = report.Err()
 		}
@@ -194,13 +218,13 @@ func (d *draft) done(verify func(f Verifier, v wire.Value) wire.Report) (wire.Va
 }
 
 // Verifier returns who verifies what the issuer makes: it knows the issuer's own key,
-// those of Keys and did:key ids.
+// and those of Keys.
 func (i Issuer) Verifier() Verifier {
-	keys := wire.AnyKeys{ownKey{i.Agent, i.Key.Public()}}
-	if i.Keys != nil {
-		keys = append(keys, i.Keys)
+	others := i.Keys
+	if others == nil {
+		others = wire.DIDKeys{}
 	}
-	return Verifier{Keys: append(keys, wire.DIDKeys{}), Now: i.Now}
+	return Verifier{Keys: wire.AnyKeys{ownKey{i.Agent, i.Key.Public()}, others}, Now: i.Now}
 }
 
 // ownKey knows the issuer's key, by its id and by every DID URL of it.

@@ -184,6 +184,20 @@ func TestIssueAsAnother(t *testing.T) {
 	}
 }
 
+// Whom the issuer's Keys do not know stays unknown, also if the id is a key: they may know
+// that it was lost.
+func TestIssuerKeys(t *testing.T) {
+	did := wire.DIDKey(key(t, "lost").Public())
+	i := issuerOf(t, authority)
+	if k, err := i.Verifier().Keys.Key(did, judged); !errors.Is(err, wire.RuleUnknownKey) {
+		t.Errorf("Keys without it: %v, %v, want %v", k, err, wire.RuleUnknownKey)
+	}
+	i.Keys = nil
+	if k, err := i.Verifier().Keys.Key(did, judged); err != nil || k != key(t, "lost").Public() {
+		t.Errorf("no Keys: %v, %v, want the key", k, err)
+	}
+}
+
 // A profile leaves nothing for a reader to fill in: some sign and verify a form in which
 // all of these members are.
 func TestIssueProfileComplete(t *testing.T) {
@@ -263,6 +277,47 @@ func TestIssueRefuses(t *testing.T) {
 	}
 }
 
+// Where an artifact is open, a draft may not make it an artifact of another kind as well:
+// its one signature would fit both. Whoever asks for a note to be signed gets no message,
+// no approval and no delegation.
+func TestIssueOneKind(t *testing.T) {
+	others := map[string]string{
+		"message":     `{"concordia":"0.1.0","type":"negotiate.accept","id":"msg_1","session_id":"ses_1","timestamp":"2026-09-14T09:00:00Z","from":{"agent_id":"` + authority + `"},"prev_hash":"sha256:00","body":{}}`,
+		"approval":    `{"artifact_type":"ApprovalReceipt","approver":{"identity":"` + authority + `"}}`,
+		"fulfillment": `{"attestation_type":"FulfillmentAttestation","fulfillment":{"status":"failed"}}`,
+		"delegation":  `{"delegator":"` + authority + `","delegate":"did:web:thief"}`,
+		"envelope":    `{"envelope_version":"1.0.0"}`,
+		"cosign":      `{"counterparty_did":"did:key:z7Q"}`,
+		"predicate":   `{"predicate_id":"urn:concordia:predicate:1"}`,
+		"bundle":      `{"bundle_id":"bundle_1"}`,
+		"competence":  `{"proof_id":"proof_1"}`,
+		"response":    `{"service_id":"` + authority + `"}`,
+		"record":      `{"verification_material":{}}`,
+	}
+	open := map[string]bool{"approval": true, "fulfillment": true, "envelope": true, "record": true, "closure": true}
+	for _, kind := range kindsIssued {
+		for other, members := range others {
+			if !open[kind.name] || kind.name == other {
+				continue
+			}
+			draft := parse(t, kind.draft)
+			for name, v := range parse(t, members).Members() {
+				if _, said := draft.Get(name); !said {
+					draft = draft.With(name, v)
+				}
+			}
+			if _, err := kind.issue(t, issuerOf(t, authority), draft); !errors.Is(err, attest.ErrTwoKinds) {
+				t.Errorf("%s that is a %s: %v, want ErrTwoKinds", kind.name, other, err)
+			}
+		}
+	}
+	// A publisher writes all of what its counterparty signs.
+	presented := cosigned(t).With("artifact_type", wire.Text("ApprovalReceipt"))
+	if _, err := issuerOf(t, "cosigner").Cosign(presented, wire.AgentID(didOf(t, "publisher"))); !errors.Is(err, attest.ErrTwoKinds) {
+		t.Errorf("cosigning what is an approval, too: %v, want ErrTwoKinds", err)
+	}
+}
+
 // A mandate goes on through links that each delegator signs, and that the issuer takes
 // into it.
 func TestDelegate(t *testing.T) {
@@ -318,6 +373,15 @@ func TestDelegate(t *testing.T) {
 	} {
 		if _, err := issuer.Delegate(mandate, test.links...); broke(err) != test.want {
 			t.Errorf("delegated by %v: %q, want %q", test.links, broke(err), test.want)
+		}
+	}
+	// What the issuer did not sign it does not pass on, whoever is said to have issued it.
+	for what, v := range map[string]wire.Value{
+		"mandate-signature at /signature": mandate.With("constraints", parse(t, `{"not":{"required":["nothing"]}}`)),
+		"mandate at ":                     mandate.Without("algorithm").Without("signature"),
+	} {
+		if _, err := issuer.Delegate(v, link(issuer, "buyer", "")); broke(err) != what {
+			t.Errorf("passing on what was not issued: %q, want %q", broke(err), what)
 		}
 	}
 	for _, restriction := range []string{`{"max_spend":"a lot"}`, `{"budget":7}`, `{"pattern":"(a+)+$"}`} {

@@ -3,6 +3,7 @@ package attest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/concordia-node/concordia/wire"
@@ -165,6 +166,15 @@ type Revocations struct {
 type knownRecord struct {
 	*RevocationRecord
 	key wire.PublicKey
+	did wire.AgentID // the did:key of that key, "" if there is none
+}
+
+func (f *Verifier) known(r *RevocationRecord) knownRecord {
+	k := knownRecord{RevocationRecord: r, key: f.identify(r.Issuer, r.IssuedAt)}
+	if !k.key.IsZero() && k.key.Algorithm() == wire.EdDSA {
+		k.did = wire.DIDKey(k.key)
+	}
+	return k
 }
 
 // ReadRevocations verifies each record and keeps those that pass; the reports are
@@ -178,7 +188,7 @@ func (f Verifier) ReadRevocations(records []wire.Value, trusted func(revoker wir
 	f.each(len(records), func(i int) { read[i], reports[i] = f.VerifyRevocation(records[i]) })
 	for i, r := range read {
 		if reports[i].Outcome() == wire.Passed {
-			known.records[r.Revoked] = append(known.records[r.Revoked], knownRecord{r, f.identify(r.Issuer, r.IssuedAt)})
+			known.records[r.Revoked] = append(known.records[r.Revoked], f.known(r))
 		}
 	}
 	return known, reports
@@ -202,8 +212,13 @@ func (f *Verifier) findRevocation(id string, issuer wire.AgentID, dependents boo
 // signer that writes another one must not escape its own revocation. The key is the
 // issuer's of now, or of when the record was made.
 func (f *Verifier) issued(r knownRecord, issuer wire.AgentID) bool {
-	if r.Issuer == issuer {
+	switch {
+	case r.Issuer == issuer:
 		return true
+	case strings.HasPrefix(string(issuer), "did:key:"):
+		// The id says the key: to read it for each of many records takes long.
+		did, _, _ := strings.Cut(string(issuer), "#")
+		return r.did != "" && r.did == wire.PlainDIDKey(wire.AgentID(did))
 	}
 	return !r.key.IsZero() && (r.key == f.identify(issuer, f.Now) || r.key == f.identify(issuer, r.IssuedAt))
 }

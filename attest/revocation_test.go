@@ -1,9 +1,13 @@
 package attest_test
 
 import (
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/concordia-node/concordia/attest"
 	"github.com/concordia-node/concordia/wire"
 )
 
@@ -150,5 +154,44 @@ func TestRevokedAttestation(t *testing.T) {
 		if _, report := f.VerifyAttestation(receipt); verdict(report) != test.rule {
 			t.Errorf("got %q, want %q", verdict(report), test.rule)
 		}
+	}
+}
+
+// Records of strangers against an id that many artifacts have or depend on cost next to
+// nothing for each of those; the issuer's own counts under every spelling of its did:key.
+func TestRevocationsOfStrangers(t *testing.T) {
+	const id, many = "urn:concordia:mandate:1", 200
+	own := wire.DIDKey(key(t, "owner").Public())
+	made := func(who string) []wire.Value {
+		k := key(t, who)
+		i := attest.Issuer{Agent: wire.DIDKey(k.Public()), Key: k, Now: judged, Random: strings.NewReader(strings.Repeat("0123456789abcdef", many))}
+		records := make([]wire.Value, many)
+		for n := range records {
+			v, err := i.Revocation(encode(t, wire.M{"revoked_artifact_id": id, "revoked_artifact_type": "mandate", "reason": fmt.Sprint(n)}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			records[n] = v
+		}
+		return records
+	}
+	f := attest.Verifier{Keys: wire.DIDKeys{}, Now: judged}
+	f.Revocations, _ = f.ReadRevocations(made("stranger"), nil)
+	if cost := testing.AllocsPerRun(10, func() {
+		if err := f.CheckRevoked(id, own); err != nil {
+			t.Error(err)
+		}
+	}); cost > many/4 {
+		t.Errorf("%v allocations for %d records", cost, many)
+	}
+	f.Revocations, _ = f.ReadRevocations(made("owner")[:1], nil)
+	reference := wire.ReferenceDIDKey(key(t, "owner").Public())
+	for _, issuer := range []wire.AgentID{own, reference, own + "#" + own[len("did:key:"):], reference + "#" + reference[len("did:key:"):]} {
+		if err := f.CheckRevoked(id, issuer); !errors.Is(err, attest.RuleRevoked) {
+			t.Errorf("as %s: %v, want %v", issuer, err, attest.RuleRevoked)
+		}
+	}
+	if err := f.CheckRevoked(id, wire.DIDKey(key(t, "another").Public())); err != nil {
+		t.Error(err)
 	}
 }

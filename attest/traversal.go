@@ -183,7 +183,7 @@ func CheckReached(reached []Reached, id, at string) error {
 // issuedAmong reports whether the list has the revoked artifact, and of the record's
 // issuer.
 func (f *Verifier) issuedAmong(d *Dependents, r *RevocationRecord) bool {
-	known := knownRecord{r, f.identify(r.Issuer, r.IssuedAt)}
+	known := f.known(r)
 	for i := range d.artifacts {
 		if a := &d.artifacts[i]; a.ID == r.Revoked && a.Issuer != "" && f.issued(known, a.Issuer) {
 			return true

@@ -182,7 +182,8 @@ func (s *CommitmentSubject) checkState() error {
 
 // Commit issues a commitment. The draft says the chain_session_id, the
 // predicate_reference and the commitment_terms; a session fills in the first two and,
-// unless the draft says when it expires, its deadline. (SPEC §9.11.1)
+// unless the draft says when it expires, its deadline. A commitment that the session does
+// not take is not signed. (SPEC §9.11.1)
 func Commit(i attest.Issuer, v wire.Value, to *ChainSession) (wire.Value, error) {
 	usual := wire.M{"mandate_proof_id": nil}
 	if to != nil {
@@ -193,7 +194,7 @@ func Commit(i attest.Issuer, v wire.Value, to *ChainSession) (wire.Value, error)
 		Kind: "a commitment", ID: "commitment_id", Prefix: "urn:concordia:commitment:", Signer: "committer_did",
 		Issued: "issued_at", Usual: usual,
 		Verifies: func(f attest.Verifier, v wire.Value) wire.Report {
-			_, report := VerifyCommitment(f, v, nil)
+			_, report := VerifyCommitment(f, v, to)
 			return report
 		},
 	}, v)

@@ -94,6 +94,11 @@ func TestLifeRefuses(t *testing.T) {
 	f := verifier(t)
 	a, b := commit(t, s, alpha, `{"quantity":4}`), commit(t, s, beta, `{"quantity":6}`)
 	few := commit(t, s, beta, `{"quantity":5}`)
+	stranger, err := cmpc.Commit(issuer(t, notary), parse(t, `{"chain_session_id":"`+s.ID+`","predicate_reference":"`+s.Predicate+`",
+		"expires_at":"`+wire.FormatTime(s.Deadline)+`","commitment_terms":{"quantity":7}}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		what        string
 		commitments []wire.Value
@@ -102,7 +107,7 @@ func TestLifeRefuses(t *testing.T) {
 		{"one commitment", []wire.Value{a}, cmpc.RuleOpening},
 		{"two of the same", []wire.Value{a, commit(t, s, alpha, `{"quantity":6}`)}, cmpc.RuleChainLists},
 		{"a forged one", []wire.Value{a, edit(t, b, `{"quantity":7}`, "commitment_terms")}, cmpc.RuleCommitmentSignature},
-		{"a stranger's", []wire.Value{a, commit(t, s, notary, `{"quantity":7}`)}, cmpc.RuleCommitmentSession},
+		{"a stranger's", []wire.Value{a, stranger}, cmpc.RuleCommitmentSession},
 	} {
 		if _, err := s.Opened(f, test.commitments); !errors.Is(err, test.rule) {
 			t.Errorf("opened with %s: %v", test.what, err)
@@ -141,5 +146,17 @@ func TestLifeRefuses(t *testing.T) {
 	}
 	if _, err := cmpc.Commit(issuer(t, alpha), parse(t, `{"committer_did":"did:web:beta","commitment_terms":{}}`), s); !errors.Is(err, attest.ErrOtherIssuer) {
 		t.Errorf("committed for another: %v", err)
+	}
+	// What somebody else drafted commits to the session at hand, or to nothing.
+	for _, draft := range []string{
+		`{"commitment_terms":{},"chain_session_id":"urn:concordia:chain-session:other"}`,
+		`{"commitment_terms":{},"predicate_reference":"urn:concordia:predicate:other"}`,
+	} {
+		if _, err := cmpc.Commit(issuer(t, alpha), parse(t, draft), s); !errors.Is(err, cmpc.RuleCommitmentSession) {
+			t.Errorf("committed to %s: %v", draft, err)
+		}
+	}
+	if _, err := cmpc.Commit(issuer(t, notary), parse(t, `{"commitment_terms":{}}`), s); !errors.Is(err, cmpc.RuleCommitmentSession) {
+		t.Errorf("committed where it takes no part: %v", err)
 	}
 }

@@ -366,3 +366,57 @@ func TestShapesAreBounded(t *testing.T) {
 		t.Error("a query may be as long as it likes")
 	}
 }
+
+// Who signs a second receipt of a session with a friend is not rid of what speaks against
+// it in the first: neither of a failure nor of a violation.
+func TestConflictHidesNothing(t *testing.T) {
+	bad := deal(t, "bad", "ann", "ben", category("goods.lenses"))
+	failure := settle(t, "att_bad", "ben", attest.SettlementFailed, now)
+	violated := deal(t, "broke", "ann", "ben", violation(0))
+	for _, test := range []struct {
+		name   string
+		bad    []wire.Value
+		flag   reputation.Flag
+		other  wire.Value
+		points string // of the bad one, of what is possible
+	}{
+		{"a failure, by the session", []wire.Value{bad, failure}, reputation.RecentDispute, deal(t, "friend", "ann", "cat", session("ses_bad")), "0.000000 of 3.000000"},
+		{"a failure, by the id", []wire.Value{bad, failure}, reputation.RecentDispute, deal(t, "bad", "ann", "cat", session("ses_2")), "0.000000 of 3.000000"},
+		{"a violation", []wire.Value{violated}, reputation.ConstraintViolations, deal(t, "friend", "ann", "cat", session("ses_broke")), "0.000000 of 1.000000"},
+	} {
+		good := deal(t, "good", "ann", "dan")
+		with := score(t, ledgerOf(t, append([]wire.Value{good}, test.bad...)...), "ann")
+		s := score(t, ledgerOf(t, append([]wire.Value{good, test.other}, test.bad...)...), "ann")
+		if !flagged(s, test.flag) || !flagged(s, reputation.ConflictingReceipts) {
+			t.Errorf("%s: flags %v", test.name, s.Flags)
+		}
+		if s.Overall > with.Overall {
+			// A receipt that keeps to its constraints gains nothing, and its counterparty says no good of it.
+			t.Errorf("%s: %s with the conflict, %s without", test.name, s.Overall, with.Overall)
+		}
+		var against string
+		for _, c := range s.Contributions() {
+			if c.Credit == reputation.Conflicting && c.Possible > 0 {
+				against = c.Points.String() + " of " + c.Possible.String()
+			}
+		}
+		if against != test.points {
+			t.Errorf("%s: %q, want %q", test.name, against, test.points)
+		}
+	}
+	// What speaks for it counts nothing, be it signed or shown.
+	settled := settle(t, "att_bad", "ben", attest.FulfilledClean, now)
+	shown := confirm(t, bad, "ben", true, "")
+	s := score(t, ledgerOf(t, shown, settled, deal(t, "friend", "ann", "cat", session("ses_bad"))), "ann")
+	if s.Overall != 0 || s.Confidence != 0 {
+		t.Errorf("a conflict with a good word: %s of %s, want nothing", s.Overall, s.Confidence)
+	}
+	// The same in the category that is asked about.
+	l := ledgerOf(t, bad, failure, deal(t, "friend", "ann", "cat", session("ses_bad")), deal(t, "good", "ann", "dan", category("goods.lenses")))
+	v, _ := answer(t, l, query(t, "ann", wire.M{"category": "goods.lenses"}))
+	got, _ := v.At("context_specific", "category_score")
+	n, _ := v.At("context_specific", "category_negotiations")
+	if got.Canonical() != "0.041666" || n.Canonical() != "1" { // 1 of 1 + 3 + 20
+		t.Errorf("category_score %s of %s, want 0.041666 of 1", got.Canonical(), n.Canonical())
+	}
+}

@@ -29,7 +29,7 @@ func (s *Score) flags() []Flag {
 	for i := range s.accounts {
 		a := &s.accounts[i]
 		disputed = disputed || a.disputed
-		violated = violated || a.credit == Credited && a.dealers[a.own].violated
+		violated = violated || (a.credit == Credited || a.credit == Conflicting) && a.dealers[a.own].violated
 		conflicting = conflicting || a.credit == Conflicting
 		revoked = revoked || a.credit == Revoked
 	}

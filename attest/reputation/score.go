@@ -68,7 +68,7 @@ const (
 	Credited    Credit = "credited"
 	Revoked     Credit = "revoked"
 	Superseded  Credit = "superseded"  // by a later receipt of the session between the same agents
-	Conflicting Credit = "conflicting" // the agent countersigned two receipts of one session, or one id
+	Conflicting Credit = "conflicting" // the agent countersigned two receipts of one session, or one id: only what speaks against it counts
 )
 
 // A sum adds points up.
@@ -156,12 +156,14 @@ func (s *Score) credit() {
 }
 
 // hear finds what other dealers said of the fulfillment: the worst, if more than one
-// did. A confirmation that names no receipt counts for the oldest that shows it.
+// did. A confirmation that names no receipt counts for the oldest that shows it. Of a
+// conflicting receipt only a failure is heard: whoever signs a second one with a friend
+// must not be rid of what the counterparty of the first says.
 func (s *Score) hear() {
 	shown := make(map[heard]bool)
 	for i := range s.accounts {
 		a := &s.accounts[i]
-		if a.credit != Credited || a.status != attest.StatusAgreed {
+		if a.credit != Credited && a.credit != Conflicting || a.status != attest.StatusAgreed {
 			continue
 		}
 		var worst statement
@@ -170,8 +172,11 @@ func (s *Score) hear() {
 				continue
 			}
 			said, ok := a.ids.statements[n]
-			if !ok {
+			if !ok && a.credit == Credited {
 				said = statement{at: undated, standing: s.unnamed(a, n, shown)}
+			}
+			if a.credit == Conflicting && said.standing != failed {
+				continue
 			}
 			if said.standing != untold && (worst.standing == untold || said.standing < worst.standing || said.standing == worst.standing && said.at > worst.at) {
 				worst = said
@@ -209,7 +214,10 @@ func (s *Score) weigh(circle []node) {
 	for i := len(s.accounts) - 1; i >= 0; i-- {
 		a := &s.accounts[i]
 		violated := a.dealers[a.own].violated
-		if a.credit != Credited || a.status != attest.StatusAgreed && !violated {
+		switch {
+		case a.credit == Credited && (a.status == attest.StatusAgreed || violated):
+		case a.credit == Conflicting && (a.standing == failed || violated):
+		default:
 			continue
 		}
 		for j, n := range a.nodes {
@@ -225,9 +233,11 @@ func (s *Score) weigh(circle []node) {
 			a.weight >>= circleShift
 		}
 		w := uint64(a.weight)
-		a.possible = conductParts * w
+		if a.credit == Credited || violated {
+			a.possible = conductParts * w
+		}
 		if !violated {
-			a.points = conductParts * w
+			a.points = a.possible
 		}
 		if a.standing != untold {
 			a.possible += fulfillmentParts * w
@@ -244,13 +254,16 @@ func fresh(age int64) Micro {
 	return Micro((2*half-age%half)*million/(2*half)) >> min(age/half, 62)
 }
 
-// part returns the share of the receipts that fit, and how many of them are credited.
+// part returns the share of the receipts that fit and weigh, and how many are credited.
 func (s *Score) part(fits func(a *account) bool) (share Micro, credited int) {
 	var of sum
 	for i := range s.accounts {
 		a := &s.accounts[i]
-		if a.credit == Credited && fits(a) {
-			of.add(a)
+		if !fits(a) {
+			continue
+		}
+		of.add(a)
+		if a.credit == Credited {
 			credited++
 		}
 	}

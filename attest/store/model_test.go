@@ -296,13 +296,15 @@ func TestRevocations(t *testing.T) {
 	}
 
 	f := attest.Verifier{Keys: everyone(t), Now: now.Add(minutes(120))}
-	reached, report, err := s.Reached(f, record.Value, nil)
-	if err != nil || report.Err() != nil {
-		t.Fatal(err, report.Err())
-	}
 	var ids []string
-	for _, r := range reached {
-		ids = append(ids, fmt.Sprint(r.Depth, " ", r.ID))
+	err := s.Reached(f, []wire.Value{record.Value}, nil, func(_ int, reached []attest.Reached, report wire.Report) error {
+		for _, r := range reached {
+			ids = append(ids, fmt.Sprint(r.Depth, " ", r.ID))
+		}
+		return report.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	for id, want := range map[string]bool{
 		"0 urn:concordia:mandate:1": true, "1 urn:concordia:receipt:fulfills": true,

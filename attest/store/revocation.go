@@ -25,24 +25,58 @@ func (s *Store) Revocations(f attest.Verifier, trusted func(revoker wire.AgentID
 	return known, reports, nil
 }
 
-// Reached returns which artifacts of the store a revocation record reaches at f.Now,
-// the revoked one first, be it stored or not, as [attest.Verifier.Cascade] does. It reads
-// those that depend on it and no others; unverified ones have no say.
-func (s *Store) Reached(f attest.Verifier, record wire.Value, trusted func(revoker wire.AgentID) bool) (reached []attest.Reached, report wire.Report, err error) {
-	err = s.db.View(func(tx *bolt.Tx) error {
-		reached, report, err = reachedBy(tx, f, record, trusted, nil)
-		return err
+// Reached tells each which artifacts of the store the records reach at f.Now, record by
+// record: the revoked one first, be it stored or not, as [attest.Verifier.Cascade] does. It
+// reads those that depend on what is revoked and no others, once however many records
+// revoke that; unverified ones have no say. An error of each ends it.
+func (s *Store) Reached(f attest.Verifier, records []wire.Value, trusted func(revoker wire.AgentID) bool, each func(i int, reached []attest.Reached, report wire.Report) error) error {
+	return s.db.View(func(tx *bolt.Tx) error {
+		all := following{tx: tx}
+		for i, record := range records {
+			among, err := all.from(record)
+			if err != nil {
+				return err
+			}
+			reached, report := f.Cascade(record, trusted, among)
+			if err := each(i, reached, report); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
-	return reached, report, err
 }
 
-// reachedBy follows a record. Of artifacts with the id of only, which may be nil, no
-// other counts: another issuer can have used it.
-func reachedBy(tx *bolt.Tx, f attest.Verifier, record wire.Value, trusted func(wire.AgentID) bool, only *artifact) ([]attest.Reached, wire.Report, error) {
+// A following follows revocation records. Of artifacts with the id of only, which may be
+// nil, no other counts: another issuer can have used it.
+type following struct {
+	tx    *bolt.Tx
+	only  *artifact
+	known map[string]*attest.Dependents // by what is revoked
+}
+
+// BUG(store): Ids are free. Of what an artifact depends on its references tell the id
+// alone, so that a stranger who makes and revokes another artifact of that id is shown to
+// revoke what depends on it. To show neither would let strangers hide a revocation. The
+// verifiers of artifacts take no such record (SPEC §9.6.4c): only their verdict decides.
+
+// from returns the artifacts that a record may reach.
+func (all *following) from(record wire.Value) (*attest.Dependents, error) {
 	revoked, _ := record.Get("revoked_artifact_id")
+	if d, ok := all.known[revoked.Text()]; ok {
+		return d, nil
+	}
+	d, err := dependents(all.tx, revoked.Text(), all.only)
+	if all.known == nil {
+		all.known = map[string]*attest.Dependents{}
+	}
+	all.known[revoked.Text()] = d
+	return d, err
+}
+
+func dependents(tx *bolt.Tx, revoked string, only *artifact) (*attest.Dependents, error) {
 	var among []attest.Dependent
 	seen := map[string]bool{}
-	frontier := []string{plainID(revoked.Text())}
+	frontier := []string{plainID(revoked)}
 	for depth := 0; depth <= attest.MaxCascadeDepth && len(frontier) > 0; depth++ {
 		var next []string
 		for _, id := range frontier {
@@ -52,7 +86,7 @@ func reachedBy(tx *bolt.Tx, f attest.Verifier, record wire.Value, trusted func(w
 			seen[id] = true
 			own, err := withKey(tx, byID, id)
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 			if only != nil && plainID(only.id) == id {
 				own = []artifact{*only}
@@ -62,7 +96,7 @@ func reachedBy(tx *bolt.Tx, f attest.Verifier, record wire.Value, trusted func(w
 			}
 			links, err := withKey(tx, byLink, id)
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 			for _, a := range links {
 				next = append(next, plainID(a.id))
@@ -70,8 +104,7 @@ func reachedBy(tx *bolt.Tx, f attest.Verifier, record wire.Value, trusted func(w
 		}
 		frontier = next
 	}
-	reached, report := f.Cascade(record, trusted, attest.IndexDependents(among))
-	return reached, report, nil
+	return attest.IndexDependents(among), nil
 }
 
 // withKey returns the artifacts under a key of the index, without the unverified ones
@@ -120,6 +153,7 @@ func (s *Store) Withdrawals(f attest.Verifier, hash wire.Hash, trusted func(revo
 		if err != nil {
 			return err
 		}
+		all := following{tx: tx, only: &a}
 		for depth, ids := range above {
 			for _, id := range ids {
 				records, err := withKey(tx, byLink, id)
@@ -135,10 +169,11 @@ func (s *Store) Withdrawals(f attest.Verifier, hash wire.Hash, trusted func(revo
 					if w.Record, err = record.entry(tx); err != nil {
 						return err
 					}
-					reached, report, err := reachedBy(tx, f, record.value, trusted, &a)
+					among, err := all.from(record.value)
 					if err != nil {
 						return err
 					}
+					reached, report := f.Cascade(record.value, trusted, among)
 					w.judge(a.dependent().ID, reached, report)
 					list = append(list, w)
 				}

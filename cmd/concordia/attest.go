@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -112,6 +113,9 @@ var readers = map[string]func(string) (any, error){
 	"list": func(s string) (any, error) { return strings.Split(s, ","), nil },
 }
 
+// errNotItsKey keeps a key from signing in the name of an agent who has another one.
+var errNotItsKey = errors.New("the agent that it names has another key, as --keys or its did:key say")
+
 // issuer opens the key.
 func (i *issuing) issuer() (attest.Issuer, error) {
 	var none attest.Issuer
@@ -133,6 +137,9 @@ func (i *issuing) issuer() (attest.Issuer, error) {
 	id, err := keyfile.Load(i.key, passphrase)
 	if err != nil {
 		return none, err
+	}
+	if known, err := keys.Key(id.Agent, now); err == nil && known != id.Key.Public() {
+		return none, cli.Exit(cli.Rejected, fmt.Errorf("reading key file %s: %w", i.key, errNotItsKey))
 	}
 	return attest.Issuer{Agent: id.Agent, Key: id.Key, Now: now, Random: i.app.rand, Keys: keys}, nil
 }
@@ -160,10 +167,16 @@ func (i *issuing) read(cmd *cobra.Command) (wire.Value, error) {
 	if v.Kind() != wire.Object {
 		return v, cli.Usagef("--in: want a JSON object")
 	}
+	set := map[string]string{} // by which flag, of each member
 	for _, m := range i.members {
 		if !cmd.Flags().Changed(m.flag) {
 			continue
 		}
+		path := strings.Join(m.path, ".")
+		if other, twice := set[path]; twice {
+			return v, cli.Usagef("--%s and --%s say the same thing: leave one out", other, m.flag)
+		}
+		set[path] = m.flag
 		x, err := m.read(m.text)
 		if err != nil {
 			return v, cli.Usagef("--%s: %v", m.flag, err)

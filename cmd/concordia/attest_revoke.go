@@ -1,11 +1,10 @@
 package main
 
 import (
-	"slices"
-
 	"github.com/spf13/cobra"
 
 	"github.com/concordia-node/concordia/attest"
+	"github.com/concordia-node/concordia/conformance"
 	"github.com/concordia-node/concordia/internal/cli"
 	"github.com/concordia-node/concordia/wire"
 )
@@ -33,7 +32,7 @@ artifact, --depth steps far.`,
 	cmd.Flags().StringVar(&file, "artifact", "", "JSON `file` with the artifact to revoke")
 	cmd.Flags().BoolVar(&cascades, "cascade", false, "revoke what depends on it, too")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if (file == "") == (len(args) == 0) && i.in == "" {
+		if named := file != "" || len(args) > 0; !named && i.in == "" || file != "" && len(args) > 0 {
 			return cli.Usagef("name what to revoke: its ID, or the file with --artifact")
 		}
 		issuer, err := i.issuer()
@@ -53,9 +52,16 @@ artifact, --depth steps far.`,
 				return err
 			}
 		}
+		if said, _ := v.Get("revoked_artifact_type"); kind != "" && cmd.Flags().Changed("type") && said.Text() != kind {
+			return cli.Usagef("--type: what is in %s is of type %s", file, kind)
+		}
+		// What the command line names goes before the draft, as flags do.
 		for _, m := range []struct{ name, text string }{{"revoked_artifact_id", id}, {"revoked_artifact_type", kind}} {
-			if _, said := v.Get(m.name); m.text != "" && !said {
-				v = v.With(m.name, wire.Text(m.text))
+			if m.text == "" {
+				continue
+			}
+			if v, err = put(v, m.text, []string{m.name}); err != nil {
+				return cli.Usagef("naming what to revoke: %v", err)
 			}
 		}
 		if cascades {
@@ -66,28 +72,34 @@ artifact, --depth steps far.`,
 	return cmd
 }
 
+// revocables say, by the kinds of SPEC §12.3, which member has the id by which an artifact
+// is revoked, and what its type is called there (SPEC §9.6.4c).
+var revocables = map[string]struct{ member, kind string }{
+	"mandate": {"mandate_id", "mandate"}, "commitment": {"commitment_id", "commitment"},
+	"predicate": {"predicate_id", "predicate"}, "closure_predicate": {"predicate_id", "predicate"},
+	"chain_session": {"chain_session_id", "chain_session"}, "approval_receipt": {"id", "approval_receipt"},
+	"attestation": {"attestation_id", "attestation"},
+}
+
 // revocable returns the id and type by which the artifact in a file is revoked.
 func revocable(path string) (id, kind string, err error) {
 	v, err := readJSONInput(path)
 	if err != nil {
 		return "", "", err
 	}
-	for _, k := range []struct{ member, kind string }{
-		{"mandate_id", "mandate"}, {"commitment_id", "commitment"}, {"predicate_id", "predicate"},
-		{"chain_session_id", "chain_session"}, {"id", "approval_receipt"},
-	} {
-		if id, ok := v.Get(k.member); ok {
-			return id.Text(), k.kind, nil
+	v = receiptIn(v)
+	if k, ok := revocables[conformance.KindOf(v)]; ok {
+		id, _ := v.Get(k.member)
+		if k.kind == "attestation" {
+			return attest.AttestationURN(id.Text()), k.kind, nil
 		}
-	}
-	if id, ok := receiptIn(v).Get("attestation_id"); ok {
-		return attest.AttestationURN(id.Text()), "attestation", nil
+		return id.Text(), k.kind, nil
 	}
 	return "", "", cli.Usagef("%s holds nothing that can be revoked", path)
 }
 
 func (a *app) cascadeCommand() *cobra.Command {
-	var among string
+	var dependentFile string
 	var revokers []string
 	var decide bool
 	cmd := &cobra.Command{
@@ -109,7 +121,7 @@ them first.`,
 		[4]string{"boundary", "boundary_id", "`id` of where it is denied", "text"},
 		[4]string{"policy", "policy_version", "`version` of the policy that denies it", "text"},
 	)
-	cmd.Flags().StringVar(&among, "among", "", "JSON `file` with the artifacts that may depend on it")
+	cmd.Flags().StringVar(&dependentFile, "among", "", "JSON `file` with the artifacts that may depend on it")
 	cmd.Flags().StringArrayVar(&revokers, "revoker", nil, "`id` of an agent whose revocations count against anything (repeatable)")
 	cmd.Flags().BoolVar(&decide, "decide", false, "issue a denial for each artifact that is reached")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -125,12 +137,12 @@ them first.`,
 		if err != nil {
 			return err
 		}
-		list, err := dependents(among)
+		list, err := dependents(dependentFile)
 		if err != nil {
 			return err
 		}
 		reached, report := attest.Verifier{Keys: keys, Now: now}.Cascade(record, func(id wire.AgentID) bool {
-			return slices.Contains(revokers, string(id))
+			return among(revokers, id)
 		}, attest.IndexDependents(list))
 		if err := report.Err(); err != nil {
 			return cli.Exit(codeOf(report), err)

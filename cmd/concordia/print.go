@@ -131,7 +131,7 @@ func (p printer) report(r wire.Report) {
 		} else if f.Err != nil {
 			reason = f.Err.Error()
 		}
-		rows = append(rows, []string{p.outcome(f.Outcome), f.Check, reason})
+		rows = append(rows, []string{p.outcome(f.Outcome), f.Check, cli.Visible(reason)})
 	}
 	p.table(rows)
 }

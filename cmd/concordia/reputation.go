@@ -36,11 +36,12 @@ and left out. What does not verify is shown, credits nothing, and decides the ex
 // subject returns whom it is about: the agent that was named, or whoever showed the
 // one bundle there is.
 func (g *gathering) subject(named wire.AgentID) (wire.AgentID, wire.PublicKey, error) {
-	for _, holder := range g.holders {
-		if named == "" {
+	if named == "" {
+		for i, holder := range g.holders {
+			if i > 0 && wire.PlainDIDKey(holder) != wire.PlainDIDKey(named) {
+				return "", wire.PublicKey{}, cli.Usagef("there are bundles of several agents: name the one it is about before the files")
+			}
 			named = holder
-		} else if wire.PlainDIDKey(holder) != wire.PlainDIDKey(named) && len(g.holders) > 1 {
-			return "", wire.PublicKey{}, cli.Usagef("there are bundles of several agents: name the one it is about before the files")
 		}
 	}
 	if named == "" {
@@ -245,7 +246,7 @@ has the flag role_not_proven.`,
 			return err
 		}
 		for _, r := range g.Refused {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s: %s\n", cli.Printable(r.File), r.Check, r.Problem.Message)
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s: %s\n", cli.Printable(r.File), r.Check, cli.Visible(r.Problem.Message))
 		}
 		return g.exit()
 	}

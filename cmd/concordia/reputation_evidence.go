@@ -174,14 +174,16 @@ func (g *gathering) judge(name string, v wire.Value) []found {
 }
 
 // kindOfEvidence tells a receipt, also that of a transcript, a bundle and a fulfillment
-// attestation from what is no evidence.
+// attestation from what is no evidence. It asks who says under which kind an artifact is
+// kept: verified as one kind and kept as another, it would say what nobody signed.
 func kindOfEvidence(v wire.Value) string {
-	for _, k := range []struct{ member, kind string }{
-		{"concordia_attestation", "receipt"}, {"concordia_receipt_bundle", "bundle"}, {"attestation_type", "fulfillment"},
-	} {
-		if _, ok := v.Get(k.member); ok {
-			return k.kind
-		}
+	switch conformance.KindOf(v) {
+	case "attestation":
+		return "receipt"
+	case "receipt_bundle":
+		return "bundle"
+	case "fulfillment":
+		return "fulfillment"
 	}
 	return ""
 }
@@ -228,7 +230,7 @@ func (g *gathering) refuse(name string, r wire.Report) {
 // end says what was no evidence, and how the program ends.
 func (g *gathering) end() error {
 	for _, r := range g.Refused {
-		g.app.out.printf("%s: %s: %s: %s\n", cli.Printable(r.File), g.app.out.outcome(r.Verdict), r.Check, r.Problem.Message)
+		g.app.out.printf("%s: %s: %s: %s\n", cli.Printable(r.File), g.app.out.outcome(r.Verdict), r.Check, cli.Visible(r.Problem.Message))
 	}
 	g.app.out.printf("evidence: %s, %s, %d repeated, %d refused or revoked, %d of other kinds\n",
 		plural(g.Receipts, "receipt"), plural(g.Fulfillments, "fulfillment"), g.Repeated, len(g.Refused), g.Others)

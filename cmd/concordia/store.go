@@ -70,13 +70,18 @@ func makeStore(dir string) (*store.Store, error) {
 	return store.Open(filepath.Join(dir, artifactsName), nil)
 }
 
-// stored returns what an id or a hash names in a store.
+// stored returns what an id or a hash names in a store: what has the one and what has the
+// other, if somebody chose the hash of an artifact for the id of another.
 func stored(s *store.Store, name string) ([]store.Entry, error) {
-	if hash, err := wire.ParseHash(name); err == nil {
-		e, err := s.Get(hash)
-		return []store.Entry{e}, err
-	}
 	var list []store.Entry
+	if hash, err := wire.ParseHash(name); err == nil {
+		switch e, err := s.Get(hash); {
+		case err == nil:
+			list = append(list, e)
+		case !errors.Is(err, store.ErrNotStored):
+			return nil, err
+		}
+	}
 	for e, err := range s.List(store.Filter{ID: name}) {
 		if err != nil {
 			return nil, err

@@ -163,7 +163,7 @@ func (r *importRun) add(ctx context.Context, list []input, candidates []store.Ca
 				kind = "unknown"
 			}
 			r.refused = append(r.refused, refusal{list[i].name, kind, problemOf(answer.Err)})
-			r.app.out.printf("%s: %s: %s: %v\n", cli.Printable(list[i].name), kind, r.app.out.paint(red, "refused"), answer.Err)
+			r.app.out.printf("%s: %s: %s: %s\n", cli.Printable(list[i].name), kind, r.app.out.paint(red, "refused"), cli.Visible(answer.Err.Error()))
 		case answer.Status != store.Known:
 			r.fresh[answer.Hash] = true
 			if candidates[i].Kind == "revocation" {
@@ -211,12 +211,12 @@ func (r *importRun) end() error {
 		}
 	}
 	reaches := []withdrawn{}
-	for _, record := range r.records {
-		w, err := r.withdrawn(record)
-		if err != nil {
-			return err
-		}
-		reaches = append(reaches, w)
+	err := r.store.Reached(r.subject.Verifier(), r.records, nil, func(i int, reached []attest.Reached, report wire.Report) error {
+		reaches = append(reaches, r.withdrawn(r.records[i], reached, report))
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	n := 0
 	for _, k := range r.count {
@@ -240,17 +240,20 @@ func (r *importRun) end() error {
 type withdrawn struct {
 	ID      string   `json:"id"`
 	Reaches []step   `json:"reaches"`
+	More    int      `json:"more,omitempty"` // that it reaches besides
 	Problem *problem `json:"problem,omitempty"`
 }
 
-func (r *importRun) withdrawn(record wire.Value) (withdrawn, error) {
+// maxReached is how many artifacts an import names that one record reaches: many records
+// of what many depend on would be told of for each of all of them.
+const maxReached = 64
+
+func (r *importRun) withdrawn(record wire.Value, reached []attest.Reached, report wire.Report) withdrawn {
 	id, _ := record.Get("revocation_id")
-	reached, report, err := r.store.Reached(r.subject.Verifier(), record, nil)
-	if err != nil {
-		return withdrawn{}, err
-	}
 	reached = slices.DeleteFunc(reached, func(a attest.Reached) bool { return a.ID == id.Text() }) // it depends on what it revokes
-	w := withdrawn{id.Text(), reachedValue(reached), problemOf(report.Err())}
+	more := max(0, len(reached)-maxReached)
+	reached = reached[:len(reached)-more]
+	w := withdrawn{id.Text(), reachedValue(reached), more, problemOf(report.Err())}
 	for _, a := range reached {
 		how := "revokes"
 		if a.Depth > 0 {
@@ -258,5 +261,8 @@ func (r *importRun) withdrawn(record wire.Value) (withdrawn, error) {
 		}
 		r.app.out.printf("%s: %s %s\n", cli.Printable(w.ID), how, cli.Printable(a.ID))
 	}
-	return w, nil
+	if more > 0 {
+		r.app.out.printf("%s: reaches %d more\n", cli.Printable(w.ID), more)
+	}
+	return w
 }

@@ -46,7 +46,7 @@ several artifacts have the ID, all are shown.`,
 		if err != nil {
 			return err
 		}
-		trusted := func(id wire.AgentID) bool { return slices.Contains(revokers, string(id)) }
+		trusted := func(id wire.AgentID) bool { return among(revokers, id) }
 		values := []shownEntry{}
 		for _, e := range list {
 			withdrawals, err := s.Withdrawals(attest.Verifier{Keys: keys, Now: now}, e.Hash, trusted)
@@ -151,7 +151,7 @@ func toDelete(s *store.Store, names []string) ([]wire.Hash, error) {
 			for _, e := range list {
 				text += " " + e.Hash.String()
 			}
-			return nil, cli.Usagef("%d artifacts have the id %q: name one by its hash:%s", len(list), name, text)
+			return nil, cli.Usagef("%q is the id or the hash of %d artifacts: name one by its hash:%s", name, len(list), text)
 		}
 		if !slices.Contains(hashes, list[0].Hash) {
 			hashes = append(hashes, list[0].Hash)

@@ -41,7 +41,12 @@ func (o *verifyOptions) note(cmd *cobra.Command) {
 
 // revoker reports whether the person takes an agent's word that something is
 // revoked.
-func (o *verifyOptions) revoker(id wire.AgentID) bool { return slices.Contains(o.revokers, string(id)) }
+func (o *verifyOptions) revoker(id wire.AgentID) bool { return among(o.revokers, id) }
+
+// among reports whether one of ids is that agent, in either spelling of a did:key.
+func among(ids []string, agent wire.AgentID) bool {
+	return slices.ContainsFunc(ids, func(id string) bool { return wire.PlainDIDKey(wire.AgentID(id)) == wire.PlainDIDKey(agent) })
+}
 
 func (o *verifyOptions) isZero() bool {
 	return len(o.given) == 0

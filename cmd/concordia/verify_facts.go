@@ -136,7 +136,7 @@ func signedBy(kind string, v wire.Value, who string) wire.Finding {
 	switch {
 	case kindsOfFile[kind].signer == nil:
 		err = &wire.Unchecked{Why: "no single agent signs this kind"}
-	case signer.Text() != who:
+	case !among([]string{who}, wire.AgentID(signer.Text())):
 		err = errOtherSigner
 	}
 	return wire.Find("by", false, err)

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/concordia-node/concordia/conformance"
+	"github.com/concordia-node/concordia/internal/cli"
 	"github.com/concordia-node/concordia/wire"
 )
 
@@ -85,9 +86,19 @@ func filesBelow(dir string) ([]string, error) {
 		err = errNoFiles
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", dir, err)
+		return nil, unreadable(dir, err)
 	}
 	return files, nil
+}
+
+var errTooLarge = fmt.Errorf("larger than %d bytes", wire.MaxDocumentSize)
+
+// unreadable says that a file could not be read. Its name may be a stranger's.
+func unreadable(path string, err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok && p.Path == path {
+		err = p.Err
+	}
+	return fmt.Errorf("reading %s: %w", cli.Printable(path), err)
 }
 
 // artifactsIn yields the artifacts of one file, and false if the caller has enough.
@@ -96,7 +107,7 @@ func artifactsIn(path string, many bool, read func(int), yield func(input) bool)
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return yield(input{name: path, unread: err, many: many})
+			return yield(input{name: path, unread: unreadable(path, err), many: many})
 		}
 		defer f.Close()
 		in = f
@@ -105,10 +116,10 @@ func artifactsIn(path string, many bool, read func(int), yield func(input) bool)
 	data, err := io.ReadAll(io.LimitReader(in, wire.MaxDocumentSize+1))
 	switch {
 	case err != nil:
-		return yield(input{name: path, unread: fmt.Errorf("reading %s: %w", path, err), many: many})
+		return yield(input{name: path, unread: unreadable(path, err), many: many})
 	case len(data) > wire.MaxDocumentSize:
 		if first, _, _ := bytes.Cut(data, []byte("\n")); len(first) == len(data) || !isArtifact(first) {
-			return yield(input{name: path, unread: fmt.Errorf("reading %s: larger than %d bytes", path, wire.MaxDocumentSize), many: many})
+			return yield(input{name: path, unread: unreadable(path, errTooLarge), many: many})
 		}
 		return linesIn(path, io.MultiReader(bytes.NewReader(data), in), yield)
 	}
@@ -157,7 +168,7 @@ func linesIn(path string, in io.Reader, yield func(input) bool) bool {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return yield(input{name: fmt.Sprintf("%s:%d", path, n+1), unread: fmt.Errorf("reading %s: line %d: %w", path, n+1, err), many: true})
+		return yield(input{name: fmt.Sprintf("%s:%d", path, n+1), unread: unreadable(fmt.Sprintf("%s:%d", path, n+1), err), many: true})
 	}
 	return true
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -71,7 +72,14 @@ func Run(root *cobra.Command, args []string, stdout, stderr io.Writer, help func
 		code = e.Code
 	}
 	if !coded || e.Err != nil {
-		fmt.Fprintf(stderr, "%s: %v\n", root.Name(), err)
+		lines := strings.Split(err.Error(), "\n") // of errors that were joined
+		for i := range lines {
+			lines[i] = Visible(lines[i])
+		}
+		fmt.Fprintf(stderr, "%s: %s\n", root.Name(), strings.Join(lines, "\n"))
+	}
+	if out.err != nil && !errors.Is(err, out.err) { // a verdict is what it is, but not all of it was told
+		fmt.Fprintf(stderr, "%s: %s\n", root.Name(), Visible(out.err.Error()))
 	}
 	if help != nil {
 		if advice := help(err); advice != "" {
@@ -144,6 +152,26 @@ func Version() string {
 		return info.Main.Version
 	}
 	return "unknown"
+}
+
+// Visible returns a sentence in which whatever a terminal might act on, of a file's name
+// for example, is written as an escape.
+func Visible(s string) string {
+	if Printable(s) == s {
+		return s
+	}
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		}
+	}
+	return b.String()
 }
 
 // Printable quotes text from outside if a terminal might act on it or a reader be

@@ -23,7 +23,8 @@ var RuleContacts = &wire.Rule{Section: "9.1", Name: "contacts", Class: wire.Clas
 // Contacts are the keys of agents as their owner wrote them down, each for a time. The
 // zero Contacts know nobody.
 type Contacts struct {
-	agents map[wire.AgentID][]tenure
+	agents map[wire.AgentID][]tenure // by id, a did:key in its plain spelling
+	listed map[wire.AgentID]bool     // by plain
 	keys   int
 }
 
@@ -131,6 +132,7 @@ func (c *Contacts) take(r wire.Reader, name string, id wire.AgentID, t tenure) {
 
 // enter takes in one key. The same one again, of another file, says nothing new.
 func (c *Contacts) enter(id wire.AgentID, t tenure) error {
+	id = wire.PlainDIDKey(id)
 	for _, o := range c.agents[id] {
 		switch {
 		case o.equal(t):
@@ -146,8 +148,9 @@ func (c *Contacts) enter(id wire.AgentID, t tenure) error {
 		return errManyAll
 	}
 	if c.agents == nil {
-		c.agents = make(map[wire.AgentID][]tenure)
+		c.agents, c.listed = make(map[wire.AgentID][]tenure), make(map[wire.AgentID]bool)
 	}
+	c.listed[plain(id)] = true
 	c.agents[id] = append(c.agents[id], t)
 	c.keys++
 	return nil
@@ -155,22 +158,38 @@ func (c *Contacts) enter(id wire.AgentID, t tenure) error {
 
 // Key implements wire.Keys.
 func (c *Contacts) Key(agent wire.AgentID, at time.Time) (wire.PublicKey, error) {
+	agent = wire.PlainDIDKey(agent)
 	for _, t := range c.agents[agent] {
 		if t.covers(at) {
 			return t.key, nil
 		}
 	}
-	if c.lists(agent) {
+	if len(c.agents[agent]) > 0 {
 		return wire.PublicKey{}, wire.RuleUnknownKey.Because("", errNotThen)
 	}
 	return wire.PublicKey{}, wire.RuleUnknownKey.Because("", errNotContact)
 }
 
-func (c *Contacts) lists(agent wire.AgentID) bool { return len(c.agents[agent]) > 0 }
+// plain returns an id in the one spelling in which what resolves to one key is equal: of
+// a did:key the plain one, of a did:web with the host in lower case and without the port
+// that it has anyway.
+func plain(id wire.AgentID) wire.AgentID {
+	text, ok := strings.CutPrefix(string(id), didWeb)
+	if !ok {
+		return wire.PlainDIDKey(id)
+	}
+	end := strings.IndexAny(text, ":#")
+	if end < 0 {
+		end = len(text)
+	}
+	host := strings.TrimSuffix(strings.ToLower(text[:end]), "%3a443")
+	return wire.AgentID(didWeb + host + text[end:])
+}
 
 // Else returns keys that ask others for the agents that c does not list. An agent that
-// it lists has no other keys, also not at a time for which there is none, nor under a
-// DID URL of its DID: a key that its owner has ended must not come back from elsewhere.
+// it lists has no other keys, also not at a time for which there is none, nor under
+// another spelling of its id or a DID URL of its DID: a key that its owner has ended
+// must not come back from elsewhere.
 func (c *Contacts) Else(others wire.Keys) wire.Keys { return contactsElse{c, others} }
 
 type contactsElse struct {
@@ -181,7 +200,7 @@ type contactsElse struct {
 // Key implements wire.Keys.
 func (k contactsElse) Key(agent wire.AgentID, at time.Time) (wire.PublicKey, error) {
 	did, _, _ := strings.Cut(string(agent), "#")
-	if k.contacts.lists(agent) || k.contacts.lists(wire.AgentID(did)) {
+	if k.contacts.listed[plain(agent)] || k.contacts.listed[plain(wire.AgentID(did))] {
 		return k.contacts.Key(agent, at)
 	}
 	return k.others.Key(agent, at)

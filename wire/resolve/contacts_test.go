@@ -155,12 +155,24 @@ func TestContactsAreBounded(t *testing.T) {
 	}
 }
 
+// A world has one key for every did:web.
+type world struct{ key wire.PublicKey }
+
+func (w world) Key(agent wire.AgentID, at time.Time) (wire.PublicKey, error) {
+	if !resolve.IsWeb(agent) {
+		return wire.KeyMap(nil).Key(agent, at)
+	}
+	return w.key, nil
+}
+
 // Whom the contacts list they answer for alone: a did:key whose owner lost it does not
 // come back by being a did:key.
 func TestContactsElse(t *testing.T) {
 	lost, other := wire.DIDKey(public(t, "lost")), wire.DIDKey(public(t, "other"))
 	keys := contacts(t, `{"`+string(lost)+`":[{"key":"`+public(t, "lost").String()+`","until":"2026-03-01T00:00:00Z"}],
-		"did:web:example.com#k":"`+public(t, "other").String()+`"}`).Else(wire.DIDKeys{})
+		"`+string(wire.ReferenceDIDKey(public(t, "ended")))+`":[{"key":"`+public(t, "ended").String()+`","until":"2026-03-01T00:00:00Z"}],
+		"did:web:example.com#k":"`+public(t, "other").String()+`","did:web:Host.example:a":"`+public(t, "other").String()+`",
+		"did:web:port.example%3A443":"`+public(t, "other").String()+`"}`).Else(wire.AnyKeys{wire.DIDKeys{}, world{public(t, "web")}})
 	url := lost + "#" + lost[len("did:key:"):]
 	for _, test := range []struct {
 		agent wire.AgentID
@@ -170,6 +182,18 @@ func TestContactsElse(t *testing.T) {
 		{lost, "2026-02-01T00:00:00Z", public(t, "lost")},
 		{lost, "2026-03-01T00:00:00Z", wire.PublicKey{}},
 		{url, "2026-03-01T00:00:00Z", wire.PublicKey{}},
+		{wire.ReferenceDIDKey(public(t, "lost")), "2026-02-01T00:00:00Z", public(t, "lost")},
+		{wire.ReferenceDIDKey(public(t, "lost")), "2026-03-01T00:00:00Z", wire.PublicKey{}},
+		{wire.DIDKey(public(t, "ended")), "2026-02-01T00:00:00Z", public(t, "ended")},
+		{wire.DIDKey(public(t, "ended")), "2026-03-01T00:00:00Z", wire.PublicKey{}},
+		{"did:web:Host.example:a", "2026-03-01T00:00:00Z", public(t, "other")},
+		{"did:web:host.example:a", "2026-03-01T00:00:00Z", wire.PublicKey{}},
+		{"did:web:HOST.example%3A443:a#k", "2026-03-01T00:00:00Z", wire.PublicKey{}},
+		{"did:web:host.example:A", "2026-03-01T00:00:00Z", public(t, "web")},
+		{"did:web:host.example", "2026-03-01T00:00:00Z", public(t, "web")},
+		{"did:web:port.example", "2026-03-01T00:00:00Z", wire.PublicKey{}},
+		{"did:web:port.example%3A4430", "2026-03-01T00:00:00Z", public(t, "web")},
+		{"did:web:example.com", "2026-03-01T00:00:00Z", public(t, "web")},
 		{other, "2026-03-01T00:00:00Z", public(t, "other")},
 		{"did:web:example.com#k", "2026-03-01T00:00:00Z", public(t, "other")},
 		{"nobody", "2026-03-01T00:00:00Z", wire.PublicKey{}},
