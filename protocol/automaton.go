@@ -36,8 +36,8 @@ type Transition struct {
 // Nowhere is the target of a transition that refuses its event.
 const Nowhere State = ""
 
-// condition is everything that a transition demands.
-func (t *Transition) condition() Condition {
+// Condition is everything that a transition demands, its guard included.
+func (t *Transition) Condition() Condition {
 	if t.If == "" {
 		return t.When
 	}

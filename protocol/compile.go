@@ -57,7 +57,7 @@ func Compile(a *Automaton) (*Compiled, error) {
 			rules[from] = map[Move][]rule{}
 		}
 		m := Move{t.By, t.On}
-		rules[from][m] = append(rules[from][m], rule{t.condition(), to})
+		rules[from][m] = append(rules[from][m], rule{t.Condition(), to})
 	}
 	c.moves = make([][]Move, len(c.states))
 	c.next = make([]map[Move]*Decision, len(c.states))

@@ -189,6 +189,15 @@ var (
 	errDependent = errors.New("depend on each other: one is part of the other")
 )
 
+// Decide compiles conditions: the outcome is the number of the first that holds.
+func Decide(when ...Condition) (*Decision, error) {
+	rules := make([]rule, len(when))
+	for i, c := range when {
+		rules[i] = rule{c, i}
+	}
+	return decide(rules)
+}
+
 // decide compiles ordered rules.
 func decide(rules []rule) (*Decision, error) {
 	var names []string

@@ -11,7 +11,7 @@ func (a *Automaton) Table() string {
 	var b strings.Builder
 	b.WriteString("| From | On | By | If | To |\n|------|----|----|----|----|\n")
 	for _, row := range a.rows() {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", row.From, strings.Join(row.labels, ", "), row.By, row.condition(), row.To)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", row.From, strings.Join(row.labels, ", "), row.By, row.Condition(), row.To)
 	}
 	return b.String()
 }
@@ -29,7 +29,7 @@ func (a *Automaton) DOT() string {
 	}
 	for _, row := range a.rows() {
 		label := fmt.Sprintf("%s\n%s", row.By, strings.ReplaceAll(strings.Join(row.labels, "\n"), "`", ""))
-		if when := row.condition().String(); when != "" {
+		if when := row.Condition().String(); when != "" {
 			label += fmt.Sprintf("\n[%s]", when)
 		}
 		fmt.Fprintf(&b, "\t%q -> %q [label=%q];\n", row.From, row.To, label)

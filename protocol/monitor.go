@@ -77,7 +77,7 @@ func NewMonitor(c *Compiled, opts MonitorOptions) (*Monitor, error) {
 // opaque returns the opaque tests of an automaton.
 func (c *Compiled) opaque() (list []Test) {
 	for _, t := range c.automaton.Transitions {
-		for _, test := range t.condition() {
+		for _, test := range t.Condition() {
 			if test.IsOpaque() {
 				list = append(list, test)
 			}
