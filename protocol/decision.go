@@ -46,7 +46,7 @@ func (t Test) String() string {
 		return at + " is " + t.In.String()
 	}
 	negated := ""
-	if t.values().Equal(no) {
+	if t.IsNegated() {
 		negated = "not: "
 	}
 	switch {
@@ -128,6 +128,9 @@ func (t Test) dimension() string {
 
 // IsOpaque reports whether only the running protocol can tell what the test says.
 func (t Test) IsOpaque() bool { return strings.HasPrefix(t.dimension(), "?") }
+
+// IsNegated reports whether an opaque test wants that it does not hold.
+func (t Test) IsNegated() bool { return t.IsOpaque() && t.values().Equal(no) }
 
 // values is the set of answers that the test takes.
 func (t Test) values() Set {

@@ -15,6 +15,7 @@ var pure = []string{
 	"offer/*",
 	"protocol",
 	"protocol/menu",
+	"protocol/prove",
 	"protocol/source",
 	"session",
 	"wire",
