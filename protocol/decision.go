@@ -201,6 +201,9 @@ func Decide(when ...Condition) (*Decision, error) {
 	return decide(rules)
 }
 
+// Refuse returns the decision that no document has an outcome.
+func Refuse() *Decision { return leaf(-1) }
+
 // decide compiles ordered rules.
 func decide(rules []rule) (*Decision, error) {
 	var names []string

@@ -46,7 +46,7 @@ func (s Set) present() (wire.Value, bool) {
 }
 
 // maxExample is the longest array of an example.
-const maxExample = 64
+const maxExample = 1 << 10
 
 func encoded(x any) (wire.Value, bool) {
 	v, err := wire.Encode(x)

@@ -141,7 +141,11 @@ func (s *Step) document() {
 	if !looks && kind != "call" && kind != "ask" {
 		return
 	}
-	if v, ok := s.when.Example(); ok {
+	v, ok := s.when.Example()
+	if !ok {
+		v, ok = plain(s.when).Example() // no text was found for an expression
+	}
+	if ok {
 		s.Doc = v
 		if _, has := v.Get("tool"); kind == "call" && v.Kind() == wire.Object && !has && s.lets("/tool", wire.Text(name)) {
 			s.Doc = v.With("tool", wire.Text(name))
@@ -213,4 +217,24 @@ func (t Trace) assumed() string {
 		}
 	}
 	return strings.Join(all, "; ")
+}
+
+// plain returns a condition without its opaque tests.
+func plain(c protocol.Condition) protocol.Condition {
+	return slices.DeleteFunc(slices.Clone(c), protocol.Test.IsOpaque)
+}
+
+// possible reports whether a condition that was put together from two protocols can
+// hold: one may ask for a value in which the other looks for a member.
+func possible(c protocol.Condition) bool {
+	c = plain(c)
+	for i, t := range c {
+		for j, u := range c {
+			if at := string(t.At); i != j && (strings.HasPrefix(string(u.At), at+"/") || strings.HasPrefix(string(u.At), at+"#")) {
+				_, ok := c.Example()
+				return ok
+			}
+		}
+	}
+	return true
 }
