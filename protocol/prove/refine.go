@@ -123,7 +123,6 @@ type node struct {
 	fault *fault
 	twin  int // of a detached pair, the pair that is not
 	next  []link
-	cost  int // the length of a shortest way to a fault, if it is a bad one
 	bad   bool
 }
 
@@ -148,11 +147,19 @@ func (r *refiner) run() *Counterexample {
 	r.near = -1
 	r.add(pair{child: r.child.Initial(), parent: r.parent.Initial()}, -1, arc{})
 	for i := 0; i < len(r.nodes); i++ {
+		before := r.detached
 		switch {
 		case r.nodes[i].detached:
 			r.drift(i)
 		case r.nodes[i].fault == nil:
 			r.expand(i)
+		}
+		if r.detached && !before {
+			// What follows from the pairs so far was not kept: it seldom matters.
+			r.nodes, r.near, i = r.nodes[:0], -1, -1
+			clear(r.index)
+			r.add(pair{child: r.child.Initial(), parent: r.parent.Initial()}, -1, arc{})
+			continue
 		}
 		bad := r.near
 		if bad < 0 && r.nodes[i].fault != nil {
@@ -185,7 +192,7 @@ func (r *refiner) add(p pair, from int, by arc) int {
 	}
 	n := node{pair: p, from: from, by: by, twin: -1}
 	if p.detached {
-		r.detached = true
+		r.detached = true // and stays so
 	} else {
 		n.fault = r.states(p)
 	}
@@ -210,9 +217,10 @@ func (r *refiner) states(p pair) *fault {
 	case mine == "" && theirs == "" && len(r.child.Moves(p.child)) == 0 && len(r.parent.Moves(p.parent)) > 0:
 		return &fault{Stuck, fmt.Sprintf("nothing can happen in %s, and %s goes on", c, q), nil}
 	}
-	a, b := r.child.Automaton().Budgets[c], r.parent.Automaton().Budgets[q]
-	if name, ok := within(limits(a), limits(b)); !ok {
-		return &fault{Budgets, fmt.Sprintf("the state %s may use more %s than %s", c, name, q), nil}
+	if b, limited := r.parent.Automaton().Budgets[q]; limited {
+		if name, ok := within(limits(r.child.Automaton().Budgets[c]), limits(b)); !ok {
+			return &fault{Budgets, fmt.Sprintf("the state %s may use more %s than %s", c, name, q), nil}
+		}
 	}
 	return nil
 }
@@ -270,8 +278,9 @@ func where(when protocol.Condition) string {
 }
 
 func (r *refiner) link(i int, a arc, p pair) {
-	to := r.add(p, i, a)
-	r.nodes[i].next = append(r.nodes[i].next, link{a, to})
+	if to := r.add(p, i, a); r.detached {
+		r.nodes[i].next = append(r.nodes[i].next, link{a, to})
+	}
 }
 
 // drift follows the child while the parent waits.
