@@ -20,11 +20,11 @@ type Condition []Test
 // tell whether it holds. What is proven of a protocol is proven whatever the answers
 // are.
 type Test struct {
-	At      Pointer
-	In      Set
-	Capture string // the value at At is the one captured under this name
-	Matches string // the text at At contains a match of this RE2 expression
-	Guard   Guard  // the program says so; At and In mean nothing
+	At      Pointer `json:"at"`
+	In      Set     `json:"in,omitzero"`
+	Capture string  `json:"capture,omitempty"` // the value at At is the one captured under this name
+	Matches string  `json:"matches,omitempty"` // the text at At contains a match of this RE2 expression
+	Guard   Guard   `json:"guard,omitempty"`   // the program says so; At and In mean nothing
 }
 
 // String writes the condition for people.
