@@ -41,6 +41,7 @@ const (
 	Opaque         Code = "opaque"              // warning: what is said here depends on a test that only the running protocol can make
 	NotReadOnly    Code = "not-read-only"       // warning: a tool that reads, by the protocol, and writes, by its own word
 	TooLarge       Code = "too-large"           // it was not proven, since there are too many cases
+	NoRefinement   Code = "no-refinement"       // the protocol that it extends allows less, or bears more
 )
 
 // A Severity is how bad a finding is.
@@ -107,20 +108,64 @@ type Options struct {
 // Check returns what is wrong with a protocol: errors first, each kind in the order of
 // states. No error means that what the protocol demands holds of every run.
 func Check(c *protocol.Compiled, opts *Options) []Finding {
+	found, _ := check(c, opts)
+	return found
+}
+
+// A Claim is something that was to be proven of every run.
+type Claim struct {
+	Text   string    `json:"claim"`
+	Failed []Finding `json:"failed,omitempty"` // why it is not so; none: it is proven
+}
+
+// Prove returns what holds of every run of a protocol, and what does not.
+func Prove(c *protocol.Compiled) []Claim {
+	_, claims := check(c, nil)
+	return claims
+}
+
+func check(c *protocol.Compiled, opts *Options) ([]Finding, []Claim) {
 	k := &checker{c: c, a: c.Automaton(), arcs: arcs(c), reached: c.Reachable()}
 	if k.terms = k.a.Terms; k.terms == nil {
 		k.terms = &protocol.Terms{}
 	}
-	k.states()
-	k.transitions()
-	k.names()
+	k.claim("every state can be reached and left, and leads to an end", k.states)
+	k.claim("every condition can hold, and every result has a transition", k.transitions)
+	k.claim("every name is declared and used", k.names)
 	k.tools(opts)
 	k.approvals()
 	k.invariants()
-	k.budgets()
+	k.claim("the budgets suffice for an end", k.budgets)
 	k.leanings()
 	slices.SortStableFunc(k.found, func(f, g Finding) int { return cmp.Compare(f.Severity, g.Severity) })
-	return k.found
+	return k.found, k.claims
+}
+
+// claim makes a check, and keeps the errors that it finds.
+func (k *checker) claim(text string, check func()) {
+	n := len(k.found)
+	check()
+	claim := Claim{Text: text}
+	for _, f := range k.found[n:] {
+		if f.Severity == Error {
+			claim.Failed = append(claim.Failed, f)
+		}
+	}
+	k.claims = append(k.claims, claim)
+}
+
+// Extends returns why a protocol does not refine the one that it extends, if so.
+func Extends(child, parent *protocol.Compiled) []Finding {
+	x := Refines(child, parent)
+	if x == nil {
+		return nil
+	}
+	f := Finding{Code: NoRefinement, Severity: Error, State: x.Child, Place: child.Automaton().Places[x.Child], Trace: x.Trace}
+	f.Message = fmt.Sprintf("it does not refine %s (%s): %s", parent.Automaton().Name, x.Clause, x.Message)
+	if len(x.Trace) > 0 {
+		f.Move = x.Trace[len(x.Trace)-1].Move
+	}
+	return []Finding{f}
 }
 
 // HasErrors reports whether one of the findings is an error.
@@ -135,6 +180,7 @@ type checker struct {
 	arcs    [][]arc
 	reached []protocol.Reached
 	found   []Finding
+	claims  []Claim
 }
 
 func (k *checker) report(code Code, state protocol.State, move protocol.Move, t Trace, format string, args ...any) {

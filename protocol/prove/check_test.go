@@ -265,7 +265,7 @@ func TestCheck(t *testing.T) {
 		prove.Unreachable, prove.DeadEnd, prove.Trap, prove.NoEnd, prove.UnusedTool, prove.UnusedApproval, prove.UnknownName, prove.Undeclared,
 		prove.Unsatisfiable, prove.Shadowed, prove.Overlap, prove.MissingElse, prove.Unapproved, prove.Unguarded, prove.InDoubt, prove.BreaksPrecedes,
 		prove.BreaksAtMost, prove.BreaksAfter, prove.BreaksRequires, prove.BreaksBetween, prove.Vacuous, prove.BudgetTooSmall, prove.ReserveTooBig,
-		prove.StateOver, prove.Opaque, prove.NotReadOnly, prove.TooLarge,
+		prove.StateOver, prove.Opaque, prove.NotReadOnly, prove.TooLarge, // NoRefinement: TestFastRefund
 	} {
 		if !seen[code] {
 			t.Errorf("no test for %s", code)
@@ -313,5 +313,59 @@ func TestCheckNoFault(t *testing.T) {
 				t.Errorf("Check() = %v", found)
 			}
 		})
+	}
+}
+
+// What is proven is said, and what is not, with the run that shows it.
+func TestProve(t *testing.T) {
+	a := machine(t, refund)
+	a.Terms = refundTerms()
+	claims := prove.Prove(compiled(t, a))
+	if len(claims) != 3+1+5+1 {
+		t.Errorf("%d claims", len(claims))
+	}
+	for _, c := range claims {
+		if len(c.Failed) > 0 {
+			t.Errorf("%s: %v", c.Text, c.Failed)
+		}
+	}
+	a = machine(t, refund+"offered !call:issue offered·issue")
+	a.Terms = refundTerms()
+	var failed []string
+	for _, c := range prove.Prove(compiled(t, a)) {
+		if len(c.Failed) > 0 {
+			failed = append(failed, c.Text)
+		}
+	}
+	want := []string{
+		"every call of issue that needs it has a fresh approval refund", "before each call:issue there is a grant:refund of its own",
+		"call:issue happens only after grant:refund and before expire:refund",
+	}
+	if !slices.Equal(failed, want) {
+		t.Errorf("failed: %q, want %q", failed, want)
+	}
+}
+
+// A protocol that skips the confirmation is no refinement of one that demands it.
+func TestFastRefund(t *testing.T) {
+	parent := machine(t, refund)
+	parent.Terms = refundTerms()
+	fast := machine(t, refund+"offered !call:issue offered·issue")
+	fast.Terms = refundTerms()
+	cp, cf := compiled(t, parent), compiled(t, fast)
+	found := prove.Extends(cf, cp)
+	if len(found) != 1 || found[0].Code != prove.NoRefinement {
+		t.Fatalf("Extends() = %v", found)
+	}
+	const want = `!call:quote {"tool":"quote"}, ?ret:quote:ok, !call:issue {"tool":"issue"}`
+	if got := found[0].Trace.String(); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	replays(t, cf, found[0].Trace)
+	if err := prove.Refines(cf, cp).Verify(cf, cp); err != nil {
+		t.Error(err)
+	}
+	if x := prove.Refines(cp, cf); x != nil {
+		t.Errorf("the parent does not refine the child: %v", x)
 	}
 }

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -56,80 +57,103 @@ func isBroken(n watched) bool { return n.memory == broken }
 // invariants finds runs that break them.
 func (k *checker) invariants() {
 	for _, i := range k.terms.Invariants {
-		switch {
-		case i.Precedes != nil:
-			p := *i.Precedes
-			k.safe(BreaksPrecedes, p.Then, func(happened int, on protocol.Label) int {
-				if on == p.Then {
-					if happened == 0 {
-						return broken
-					}
-					if p.Each {
-						happened = 0
-					}
-				}
-				if on == p.First {
-					happened = 1
-				}
-				return happened
-			}, "%s happens without %s before it", p.Then, p.First)
-			k.vacuous(p.First, p.Then)
-		case i.AtMost != nil:
-			m := *i.AtMost
-			k.safe(BreaksAtMost, m.Label, func(n int, on protocol.Label) int {
-				if on != m.Label {
-					return n
-				}
-				if n == m.N {
+		k.claim(inWords(i), func() { k.invariant(i) })
+	}
+}
+
+// inWords says an invariant.
+func inWords(i protocol.Invariant) string {
+	switch {
+	case i.Precedes != nil && i.Precedes.Each:
+		return fmt.Sprintf("before each %s there is a %s of its own", i.Precedes.Then, i.Precedes.First)
+	case i.Precedes != nil:
+		return fmt.Sprintf("before %s there is %s", i.Precedes.Then, i.Precedes.First)
+	case i.AtMost != nil:
+		return fmt.Sprintf("%s happens at most %d times", i.AtMost.Label, i.AtMost.N)
+	case i.NeverAfter != nil:
+		return fmt.Sprintf("%s never happens after %s", i.NeverAfter.Label, i.NeverAfter.After)
+	case i.Between != nil:
+		return fmt.Sprintf("%s happens only after %s and before %s", i.Between.Label, i.Between.From, i.Between.To)
+	case i.Requires != nil:
+		return fmt.Sprintf("no run succeeds without %s", i.Requires.Label)
+	}
+	return "an invariant that demands nothing"
+}
+
+func (k *checker) invariant(i protocol.Invariant) {
+	switch {
+	case i.Precedes != nil:
+		p := *i.Precedes
+		k.safe(BreaksPrecedes, p.Then, func(happened int, on protocol.Label) int {
+			if on == p.Then {
+				if happened == 0 {
 					return broken
 				}
-				return n + 1
-			}, "%s happens more often than %d times", m.Label, m.N)
-			k.vacuous(m.Label)
-		case i.NeverAfter != nil:
-			a := *i.NeverAfter
-			k.safe(BreaksAfter, a.Label, func(happened int, on protocol.Label) int {
-				if on == a.Label && happened == 1 {
-					return broken
+				if p.Each {
+					happened = 0
 				}
-				if on == a.After {
-					return 1
-				}
-				return happened
-			}, "%s happens after %s", a.Label, a.After)
-			k.vacuous(a.Label, a.After)
-		case i.Between != nil:
-			b := *i.Between
-			k.safe(BreaksBetween, b.Label, func(inside int, on protocol.Label) int {
-				if on == b.Label && inside == 0 {
-					return broken
-				}
-				switch on {
-				case b.To:
-					return 0
-				case b.From:
-					return 1
-				}
-				return inside
-			}, "%s happens outside of what is between %s and %s", b.Label, b.From, b.To)
-			k.vacuous(b.Label, b.From, b.To)
-		case i.Requires != nil:
-			r := *i.Requires
-			t, found := k.watch(func(happened int, a arc) int {
-				if a.move.On == r.Label {
-					return 1
-				}
-				return happened
-			}, func(n watched) bool { return n.memory == 0 && k.c.End(n.state) == protocol.Success })
-			if found {
-				state := k.c.State(k.c.Initial())
-				if len(t) > 0 {
-					state = t[len(t)-1].To
-				}
-				k.report(BreaksRequires, state, protocol.Move{}, t, "it ends in success without %s", r.Label)
 			}
-			k.vacuous(r.Label)
+			if on == p.First {
+				happened = 1
+			}
+			return happened
+		}, "%s happens without %s before it", p.Then, p.First)
+		k.vacuous(p.First, p.Then)
+	case i.AtMost != nil:
+		m := *i.AtMost
+		k.safe(BreaksAtMost, m.Label, func(n int, on protocol.Label) int {
+			if on != m.Label {
+				return n
+			}
+			if n == m.N {
+				return broken
+			}
+			return n + 1
+		}, "%s happens more often than %d times", m.Label, m.N)
+		k.vacuous(m.Label)
+	case i.NeverAfter != nil:
+		a := *i.NeverAfter
+		k.safe(BreaksAfter, a.Label, func(happened int, on protocol.Label) int {
+			if on == a.Label && happened == 1 {
+				return broken
+			}
+			if on == a.After {
+				return 1
+			}
+			return happened
+		}, "%s happens after %s", a.Label, a.After)
+		k.vacuous(a.Label, a.After)
+	case i.Between != nil:
+		b := *i.Between
+		k.safe(BreaksBetween, b.Label, func(inside int, on protocol.Label) int {
+			if on == b.Label && inside == 0 {
+				return broken
+			}
+			switch on {
+			case b.To:
+				return 0
+			case b.From:
+				return 1
+			}
+			return inside
+		}, "%s happens outside of what is between %s and %s", b.Label, b.From, b.To)
+		k.vacuous(b.Label, b.From, b.To)
+	case i.Requires != nil:
+		r := *i.Requires
+		t, found := k.watch(func(happened int, a arc) int {
+			if a.move.On == r.Label {
+				return 1
+			}
+			return happened
+		}, func(n watched) bool { return n.memory == 0 && k.c.End(n.state) == protocol.Success })
+		if found {
+			state := k.c.State(k.c.Initial())
+			if len(t) > 0 {
+				state = t[len(t)-1].To
+			}
+			k.report(BreaksRequires, state, protocol.Move{}, t, "it ends in success without %s", r.Label)
 		}
+		k.vacuous(r.Label)
 	}
 }
 
@@ -166,7 +190,9 @@ func (k *checker) approvals() {
 	for _, name := range slices.Sorted(maps.Keys(k.terms.Tools)) {
 		approval, known := k.terms.Approvals[k.terms.Tools[name].Approval]
 		if known {
-			k.dominated(name, k.terms.Tools[name].Approval, approval)
+			k.claim(fmt.Sprintf("every call of %s that needs it has a fresh approval %s", name, k.terms.Tools[name].Approval), func() {
+				k.dominated(name, k.terms.Tools[name].Approval, approval)
+			})
 		}
 	}
 }
