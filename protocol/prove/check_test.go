@@ -194,7 +194,7 @@ func TestCheck(t *testing.T) {
 		{name: "a call without approval", code: prove.Unapproved, text: "a !ask:x b\n b ?grant:x c\n b ?deny:x c\n c !call:t done", terms: approvedTool, want: "!ask:x {}, ?deny:x, !call:t {\"tool\":\"t\"}"},
 		{name: "a second call with one approval", code: prove.Unapproved, text: "a !ask:x b\n b ?grant:x c\n c !call:t d\n d ?ret:t:error c\n d ?ret:t:ok done", terms: approvedTool,
 			want: `!ask:x {}, ?grant:x, !call:t {"tool":"t"}, ?ret:t:error, !call:t {"tool":"t"}`},
-		{name: "a call after the approval is over", code: prove.Unapproved, text: "a ?grant:x c\n c @expire:x c\n c !call:t done", terms: approvedTool, want: `?grant:x, clock: expire:x, !call:t {"tool":"t"}`},
+		{name: "a call after the approval is over", code: prove.Unapproved, text: "a ?grant:x c\n c @expire:x c\n c !call:t done", terms: approvedTool, want: `?grant:x, @expire:x, !call:t {"tool":"t"}`},
 		{name: "a call that was granted for another tool", code: prove.Unapproved, text: "a !ask:x b 0\n b ?grant:x c\n c !call:t done", when: []protocol.Condition{is(t, "/tool", `"u"`)}, terms: approvedTool,
 			want: `!ask:x {"tool":"u"}, ?grant:x, !call:t {"tool":"t"}`},
 		{name: "a call above the threshold", code: prove.Unapproved, text: "a !call:t done 0\n a ?grant:x b\n b !call:t done", when: []protocol.Condition{{{At: "/arguments/amount", In: protocol.Below(200, false)}}},

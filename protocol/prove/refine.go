@@ -211,15 +211,15 @@ func (r *refiner) states(p pair) *fault {
 	c, q := r.child.State(p.child), r.parent.State(p.parent)
 	switch {
 	case mine != "" && mine != theirs && theirs == "":
-		return &fault{Ends, fmt.Sprintf("%s ends in %s, and %s is no end", c, mine, q), nil}
+		return &fault{Ends, fmt.Sprintf("%s ends in %s, and %s of the parent is no end", c, mine, q), nil}
 	case mine != "" && mine != theirs:
-		return &fault{Ends, fmt.Sprintf("%s ends in %s, and %s in %s", c, mine, q, theirs), nil}
+		return &fault{Ends, fmt.Sprintf("%s ends in %s, and %s of the parent in %s", c, mine, q, theirs), nil}
 	case mine == "" && theirs == "" && len(r.child.Moves(p.child)) == 0 && len(r.parent.Moves(p.parent)) > 0:
-		return &fault{Stuck, fmt.Sprintf("nothing can happen in %s, and %s goes on", c, q), nil}
+		return &fault{Stuck, fmt.Sprintf("nothing can happen in %s, and %s of the parent goes on", c, q), nil}
 	}
 	if b, limited := r.parent.Automaton().Budgets[q]; limited {
 		if name, ok := within(limits(r.child.Automaton().Budgets[c]), limits(b)); !ok {
-			return &fault{Budgets, fmt.Sprintf("the state %s may use more %s than %s", c, name, q), nil}
+			return &fault{Budgets, fmt.Sprintf("the state %s may use more %s than %s of the parent", c, name, q), nil}
 		}
 	}
 	return nil
@@ -245,7 +245,7 @@ func (r *refiner) expand(i int) {
 			case follow >= 0:
 				r.link(i, a, pair{to, follow, false})
 			case m.By == protocol.Agent:
-				fail(Outputs, a, "%s lets the agent do %s%s, and %s does not", r.child.State(p.child), m.On, where(when), r.parent.State(p.parent))
+				fail(Outputs, a, "in %s the agent may do %s%s, in %s of the parent it may not", r.child.State(p.child), m.On, where(when), r.parent.State(p.parent))
 			default:
 				r.link(i, a, pair{to, p.parent, true})
 			}
@@ -262,7 +262,7 @@ func (r *refiner) expand(i int) {
 		}
 		protocol.Both(mine, r.parent.Decision(p.parent, m), func(to, follow int, when protocol.Condition) bool {
 			if to < 0 && follow >= 0 && possible(when) {
-				fail(Inputs, arc{p.child, -1, m, when}, "%s does not expect %s%s, and %s does", r.child.State(p.child), m.On, where(when), r.parent.State(p.parent))
+				fail(Inputs, arc{p.child, -1, m, when}, "in %s nobody expects %s%s, in %s of the parent it may happen", r.child.State(p.child), m.On, where(when), r.parent.State(p.parent))
 				return false
 			}
 			return true
@@ -294,7 +294,7 @@ func (r *refiner) drift(i int) {
 			}
 			a := arc{p.child, to, m, when}
 			if m.By == protocol.Agent && r.grave[m.On] && r.nodes[i].fault == nil {
-				r.nodes[i].fault = &fault{Quiet, fmt.Sprintf("%s lets the agent do %s after what %s does not expect", r.child.State(p.child), m.On, r.parent.State(p.parent)), &a}
+				r.nodes[i].fault = &fault{Quiet, fmt.Sprintf("in %s the agent may do %s, after something that %s of the parent does not expect", r.child.State(p.child), m.On, r.parent.State(p.parent)), &a}
 			}
 			r.link(i, a, pair{to, p.parent, true})
 			return true
@@ -478,11 +478,11 @@ func lacks(a, b *protocol.Compiled) *Difference {
 	return nil
 }
 
-// Labels returns the moves of a refusal for people.
+// Labels writes moves for people, as traces are written.
 func Labels(list []protocol.Move) string {
 	var all []string
 	for _, m := range list {
-		all = append(all, sign(m.By)+string(m.On))
+		all = append(all, spell(m))
 	}
 	if all == nil {
 		return "nothing"

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/concordia-node/concordia/protocol"
@@ -33,7 +34,7 @@ func (s Step) Event() protocol.Event { return protocol.Event{Move: s.Move, Doc: 
 func (t Trace) String() string {
 	var all []string
 	for _, s := range t {
-		text := sign(s.Move.By) + string(s.Move.On)
+		text := spell(s.Move)
 		if s.Doc.Kind() != wire.Absent {
 			text += " " + s.Doc.Canonical()
 		}
@@ -48,15 +49,22 @@ func (t Trace) String() string {
 	return strings.Join(all, ", ")
 }
 
-// sign is how the text form of protocols writes who causes an event.
-func sign(by protocol.Role) string {
-	switch by {
-	case protocol.Agent:
-		return "!"
-	case protocol.Environment:
-		return "?"
+// spell writes a move as the text form of protocols does: ! the agent, ? the others, and
+// @ the clock.
+func spell(m protocol.Move) string {
+	label := string(m.On)
+	if label == "" || strings.ContainsAny(label, " \"") {
+		label = strconv.Quote(label)
 	}
-	return string(by) + ": "
+	switch m.By {
+	case protocol.Agent:
+		return "!" + label
+	case protocol.Environment:
+		return "?" + label
+	case protocol.Clock:
+		return "@" + label
+	}
+	return string(m.By) + ": " + label
 }
 
 // MarshalJSON writes the step as an event of a script.
