@@ -67,7 +67,8 @@ func (x *Counterexample) MarshalJSON() ([]byte, error) {
 
 // Refines reports whether a protocol may stand in for another, its parent: nil if it
 // does, or a shortest counterexample. An agent that is held to the child is held to the
-// parent, as long as others do what the parent lets them do.
+// parent, as long as others do what the parent lets them do. In protocols with roles, all
+// of them are agents.
 //
 // BUG(protocol): A budget of a state is compared with that of each state it stands for,
 // not with the sum of several.
@@ -244,7 +245,7 @@ func (r *refiner) expand(i int) {
 			case to < 0 || !possible(when):
 			case follow >= 0:
 				r.link(i, a, pair{to, follow, false})
-			case m.By == protocol.Agent:
+			case !bears(m):
 				fail(Outputs, a, "in %s the agent may do %s%s, in %s of the parent it may not", r.child.State(p.child), m.On, where(when), r.parent.State(p.parent))
 			default:
 				r.link(i, a, pair{to, p.parent, true})
@@ -253,7 +254,7 @@ func (r *refiner) expand(i int) {
 		})
 	}
 	for _, m := range r.parent.Moves(p.parent) {
-		if m.By == protocol.Agent {
+		if !bears(m) {
 			continue
 		}
 		mine := r.child.Decision(p.child, m)
@@ -269,6 +270,10 @@ func (r *refiner) expand(i int) {
 		})
 	}
 }
+
+// bears reports whether a move happens to whoever is held to the protocol. In a protocol
+// with roles, all of them are.
+func bears(m protocol.Move) bool { return m.By == protocol.Environment || m.By == protocol.Clock }
 
 func where(when protocol.Condition) string {
 	if len(when) == 0 {
@@ -293,7 +298,7 @@ func (r *refiner) drift(i int) {
 				return true
 			}
 			a := arc{p.child, to, m, when}
-			if m.By == protocol.Agent && r.grave[m.On] && r.nodes[i].fault == nil {
+			if !bears(m) && r.grave[m.On] && r.nodes[i].fault == nil {
 				r.nodes[i].fault = &fault{Quiet, fmt.Sprintf("in %s the agent may do %s, after something that %s of the parent does not expect", r.child.State(p.child), m.On, r.parent.State(p.parent)), &a}
 			}
 			r.link(i, a, pair{to, p.parent, true})
@@ -389,7 +394,7 @@ func (r *refiner) counterexample(way []arc, f *fault, p pair) *Counterexample {
 	}
 	x := &Counterexample{Clause: f.clause, Message: f.message, Child: r.child.State(p.child), Parent: r.parent.State(p.parent), Trace: trace(r.child, way)}
 	for _, m := range r.parent.Moves(p.parent) {
-		if m.By == protocol.Agent || f.clause != Outputs {
+		if !bears(m) || f.clause != Outputs {
 			x.Allowed = append(x.Allowed, m)
 		}
 	}
