@@ -11,11 +11,7 @@ func (a *Automaton) Table() string {
 	var b strings.Builder
 	b.WriteString("| From | On | By | If | To |\n|------|----|----|----|----|\n")
 	for _, row := range a.rows() {
-		to := row.To
-		if to == Nowhere {
-			to = "(refused)"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", row.From, strings.Join(row.labels, ", "), row.By, strings.ReplaceAll(row.Condition().String(), "|", "\\|"), to)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", row.From, strings.Join(row.labels, ", "), row.By, strings.ReplaceAll(row.Condition().String(), "|", "\\|"), row.To)
 	}
 	return b.String()
 }
