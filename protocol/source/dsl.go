@@ -120,12 +120,12 @@ func (f *following) String() string {
 // compiled knowing the state that follows it.
 type chainer struct {
 	warnings []*Error
-	states   []node
+	states   []point
 	alias    []int // the state that a variable's state stands for; itself if it is one
 }
 
-// A node is a state: at it one side acts.
-type node struct {
+// A point is a state: at it one side acts.
+type point struct {
 	moves []edge
 	place protocol.Place
 }
@@ -213,7 +213,7 @@ func exits(list []term) bool {
 	return true
 }
 
-func (b *chainer) add(n node) int {
+func (b *chainer) add(n point) int {
 	b.states = append(b.states, n)
 	b.alias = append(b.alias, len(b.states)-1)
 	return len(b.states) - 1
@@ -233,7 +233,7 @@ func (b *chainer) chain(list []term, next int, vars *binding) (int, error) {
 		var err error
 		switch t.kind {
 		case choice:
-			n := node{place: t.text.place(t.at)}
+			n := point{place: t.text.place(t.at)}
 			for _, a := range t.branches {
 				to := next
 				if to, err = b.chain(a.then, next, vars); err != nil {
@@ -249,7 +249,7 @@ func (b *chainer) chain(list []term, next int, vars *binding) (int, error) {
 			}
 			next = v.state
 		case recursion:
-			loop := b.add(node{})
+			loop := b.add(point{})
 			if next, err = b.chain(t.body, next, &binding{t.name, loop, vars}); err != nil {
 				return 0, err
 			}
@@ -275,7 +275,7 @@ func (b *chainer) resolve(s int) int {
 
 // automaton numbers the states as they are met from the beginning.
 func (b *chainer) automaton(list []term, opts *Options) (*protocol.Automaton, error) {
-	end := b.add(node{})
+	end := b.add(point{})
 	begin, err := b.chain(list, end, nil)
 	if err != nil {
 		return nil, err

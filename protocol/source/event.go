@@ -29,7 +29,7 @@ var eventRoles = map[string]protocol.Role{
 }
 
 var errEvent = errors.New("an event is \"call TOOL\", \"ret TOOL [OUTCOME]\", \"say|hear|answer|signal NAME\", \"hear /EXPRESSION/\", " +
-	"\"ask|grant|deny APPROVAL\", \"handoff NAME\" or \"event LABEL\"")
+	"\"ask|grant|deny|expire APPROVAL\", \"timer NAME\", \"handoff NAME\" or \"event LABEL\"")
 
 // parseEvent reads an event written as words. What a user said is "hear NAME", if
 // somebody classified it, or "hear /EXPRESSION/" on the event hear:text, which is any
@@ -38,7 +38,7 @@ func parseEvent(words string) (event, error) {
 	kind, rest, _ := strings.Cut(strings.TrimSpace(words), " ")
 	rest = strings.TrimSpace(rest)
 	by, known := eventRoles[kind]
-	if !known || rest == "" || by == protocol.Clock {
+	if !known || rest == "" {
 		return event{}, errEvent
 	}
 	switch {
