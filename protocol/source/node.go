@@ -301,7 +301,7 @@ func (r *reader) fields(n *node, known map[string]func(*node), required ...strin
 
 // near suggests a key that differs in a letter or two.
 func near(name string, known map[string]func(*node)) string {
-	best, least := "", 3
+	best, least := "", min(3, len(name))
 	for k := range known {
 		if d := distance(name, k); d < least || d == least && best != "" && k < best {
 			best, least = k, d
