@@ -294,6 +294,7 @@ func TestCheckNoFault(t *testing.T) {
 		{"conditions that do not overlap", "a !go done 0\n a !go failed 1", []protocol.Condition{low, high}, nil},
 		{"an else", "a !go done 0\n a !go failed", []protocol.Condition{low}, nil},
 		{"a refusal first", "a !go nowhere 0\n a !go done", []protocol.Condition{low}, nil},
+		{"a tool that only probes", "a !call:t done", nil, func(t *protocol.Terms) { t.Tools = map[string]protocol.Tool{"t": {Probe: "u"}, "u": {}} }},
 		{"a denied tool", "a !call:t nowhere\n a !go done", nil, func(t *protocol.Terms) { t.Tools = map[string]protocol.Tool{"t": {}} }},
 		{"calls below the threshold", "a !call:t done 0\n a ?grant:x b\n b !call:t done", []protocol.Condition{{{At: "/x", In: protocol.Below(1, false)}}}, func(t *protocol.Terms) {
 			t.Tools = map[string]protocol.Tool{"t": {Approval: "x"}}

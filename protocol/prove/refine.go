@@ -218,8 +218,8 @@ func (r *refiner) states(p pair) *fault {
 	case mine == "" && theirs == "" && len(r.child.Moves(p.child)) == 0 && len(r.parent.Moves(p.parent)) > 0:
 		return &fault{Stuck, fmt.Sprintf("nothing can happen in %s, and %s of the parent goes on", c, q), nil}
 	}
-	if b, limited := r.parent.Automaton().Budgets[q]; limited {
-		if name, ok := within(limits(r.child.Automaton().Budgets[c]), limits(b)); !ok {
+	if b, limited := r.parent.Automaton().Budgets[r.parent.Automaton().Whole(q)]; limited {
+		if name, ok := within(limits(r.child.Automaton().Budgets[r.child.Automaton().Whole(c)]), limits(b)); !ok {
 			return &fault{Budgets, fmt.Sprintf("the state %s may use more %s than %s of the parent", c, name, q), nil}
 		}
 	}

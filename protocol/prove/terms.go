@@ -22,10 +22,13 @@ func (k *checker) names() {
 			}
 		}
 	}
-	needed := map[string]bool{}
+	needed, probes := map[string]bool{}, map[string]bool{}
+	for _, tool := range t.Tools {
+		probes[tool.Probe] = true
+	}
 	for _, name := range slices.Sorted(maps.Keys(t.Tools)) {
 		tool := t.Tools[name]
-		if !labels[protocol.Label("call:"+name)] {
+		if !labels[protocol.Label("call:"+name)] && !probes[name] {
 			k.report(UnusedTool, "", protocol.Move{}, nil, "no state allows the tool %s or denies it", name)
 		}
 		needed[tool.Approval] = true
