@@ -90,3 +90,47 @@ func TestDecideOrder(t *testing.T) {
 		t.Errorf("outcomes %v", seen)
 	}
 }
+
+// The text of a set can be read back, and what is none is refused.
+func TestSetText(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	for range 3000 {
+		s := randomSet(t, random)
+		var back Set
+		if err := back.UnmarshalText([]byte(s.String())); err != nil || !back.Equal(s) {
+			t.Fatalf("%s reads back as %s, %v", s, back, err)
+		}
+	}
+	for _, text := range []string{`"a, \"b or c"`, `string but "x or y", "z"`, "number 1 or number > 2 and <= 3 or array 2", "array or string"} {
+		var s Set
+		if err := s.UnmarshalText([]byte(text)); err != nil || s.String() != text {
+			t.Errorf("%s reads as %s, %v", text, s, err)
+		}
+	}
+	for _, text := range []string{"", "nul", "null or", "null and true", "number x", "number > ", "number >> 1", "number NaN", `"a`, `"a" "b"`, `"a", `, `"\x"`, "string but x", "something"} {
+		var s Set
+		if err := s.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q reads as %s", text, s)
+		}
+	}
+}
+
+// Whatever is read as a set is written so that it reads back.
+func FuzzSetText(f *testing.F) {
+	for _, text := range []string{"anything", `null or number > 1 and <= 2 or "x", "y"`, `string but "a"`, "array >= 3", "number < 0 or number 5"} {
+		var s Set
+		if err := s.UnmarshalText([]byte(text)); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var s, back Set
+		if s.UnmarshalText([]byte(text)) != nil {
+			return
+		}
+		if err := back.UnmarshalText([]byte(s.String())); err != nil || !back.Equal(s) {
+			t.Errorf("%q is %s, which reads back as %s, %v", text, s, back, err)
+		}
+	})
+}
