@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +13,8 @@ import (
 	"github.com/concordia-node/concordia/internal/cli"
 	"github.com/concordia-node/concordia/protocol"
 	"github.com/concordia-node/concordia/protocol/prove"
+	written "github.com/concordia-node/concordia/protocol/source"
+	"github.com/concordia-node/concordia/wire"
 )
 
 func (a *app) protocolCommand() *cobra.Command {
@@ -24,7 +24,9 @@ func (a *app) protocolCommand() *cobra.Command {
 		Long: `protocol reads a protocol, the states of a conversation and what may happen in
 each, and says what holds of every run of it, before anything runs.
 
-FILE is a protocol, or - for standard input. Each command works offline and changes
+FILE is a protocol: a document in YAML or JSON, a text such as
+"!search.?{found.!book.?done, none}.end", or an automaton that show --json prints;
+- is standard input. Each command works offline and changes
 no file. What is found comes with a shortest run that shows it, which
 concordia protocol simulate replays.`,
 		Example: `  concordia protocol lint refund.yaml
@@ -47,30 +49,27 @@ type protocolFile struct {
 	compiled *protocol.Compiled
 	extends  *protocol.Compiled // what it has to refine, or nil
 	pressure string             // the rule about being pushed, if it has its own
+	warnings []*written.Error
 }
 
 func (p *protocolFile) automaton() *protocol.Automaton { return p.compiled.Automaton() }
 
-// A protocolSource is what a file says.
-type protocolSource struct {
-	Automaton *protocol.Automaton `json:"automaton"`
-	Extends   string              `json:"extends"`
-	Pressure  string              `json:"pressure"`
-}
-
-// loadProtocol reads the forms in which protocols are written. resolve reads what a
-// protocol names.
-var loadProtocol = func(name string, data []byte, _ func(string) ([]byte, error)) (*protocolSource, error) {
-	s := &protocolSource{}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(s); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+// parseProtocol reads a protocol in one of its forms: a document in YAML or JSON, the
+// text form, or the automaton that show and project print with --json.
+func parseProtocol(path string, data []byte, fragment func(name string) ([]byte, error)) (*written.Protocol, error) {
+	if v, err := wire.Parse(data, wire.DocumentLimits); err == nil {
+		if automaton, ok := v.Get("automaton"); ok {
+			p := &written.Protocol{Automaton: &protocol.Automaton{}}
+			if err := decodeClosed(automaton, p.Automaton); err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+			return p, nil
+		}
 	}
-	if s.Automaton == nil {
-		return nil, fmt.Errorf("%s: there is no automaton in it", name)
-	}
-	return s, nil
+	return written.Parse(string(data), &written.Options{Name: path, Include: func(name string) (string, error) {
+		text, err := fragment(name)
+		return string(text), err
+	}})
 }
 
 // maxExtends bounds a chain of protocols each of which extends the next.
@@ -97,7 +96,7 @@ func readExtended(path string, depth int) (*protocolFile, error) {
 		}
 		return filepath.Join(filepath.Dir(path), name)
 	}
-	s, err := loadProtocol(path, data, func(name string) ([]byte, error) { return readFile(beside(name)) })
+	s, err := parseProtocol(path, data, func(name string) ([]byte, error) { return readFile(beside(name)) })
 	if err != nil {
 		return nil, cli.Exit(cli.Rejected, err)
 	}
@@ -105,7 +104,7 @@ func readExtended(path string, depth int) (*protocolFile, error) {
 	if err != nil {
 		return nil, cli.Exit(cli.Rejected, fmt.Errorf("%s: %w", path, err))
 	}
-	p := &protocolFile{path: path, compiled: c, pressure: s.Pressure}
+	p := &protocolFile{path: path, compiled: c, pressure: s.Pressure, warnings: s.Warnings}
 	if s.Extends != "" {
 		if depth == 0 {
 			return nil, cli.Exit(cli.Rejected, fmt.Errorf("%s: too many protocols extend one another", path))

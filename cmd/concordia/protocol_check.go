@@ -10,6 +10,7 @@ import (
 	"github.com/concordia-node/concordia/internal/cli"
 	"github.com/concordia-node/concordia/protocol"
 	"github.com/concordia-node/concordia/protocol/prove"
+	written "github.com/concordia-node/concordia/protocol/source"
 )
 
 func (a *app) protocolLintCommand() *cobra.Command {
@@ -51,13 +52,9 @@ Exit code 1: there is an error.`,
 			var all []linted
 			failed := false
 			for _, path := range args {
-				p, err := readProtocol(path)
+				found, err := lint(path, &opts)
 				if err != nil {
 					return err
-				}
-				found := prove.Check(p.compiled, &opts)
-				if p.extends != nil {
-					found = append(prove.Extends(p.compiled, p.extends), found...)
 				}
 				failed = failed || prove.HasErrors(found)
 				all = append(all, linted{path, append([]prove.Finding{}, found...)})
@@ -92,6 +89,44 @@ Exit code 1: there is an error.`,
 	cmd.Flags().BoolVar(&sarif, "sarif", false, "print SARIF 2.1.0, for code scanning")
 	cmd.Flags().StringVar(&tools, "tools", "", "JSON `file` with the answer to tools/list")
 	return cmd
+}
+
+// lint returns what is wrong with a protocol, as it is written and as it runs.
+func lint(path string, opts *prove.Options) ([]prove.Finding, error) {
+	p, err := readProtocol(path)
+	if faults := faultsOf(err); faults != nil {
+		return findingsOf(faults, prove.Error), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	found := prove.Check(p.compiled, opts)
+	if p.extends != nil {
+		found = append(prove.Extends(p.compiled, p.extends), found...)
+	}
+	return append(found, findingsOf(p.warnings, prove.Warning)...), nil
+}
+
+// faultsOf returns the faults of a text, of which an error may join several.
+func faultsOf(err error) (list []*written.Error) {
+	switch e := err.(type) {
+	case *written.Error:
+		return []*written.Error{e}
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			list = append(list, faultsOf(err)...)
+		}
+	case interface{ Unwrap() error }:
+		return faultsOf(e.Unwrap())
+	}
+	return list
+}
+
+func findingsOf(faults []*written.Error, severity prove.Severity) (list []prove.Finding) {
+	for _, e := range faults {
+		list = append(list, prove.Finding{Code: prove.Code(e.Code), Severity: severity, Place: e.Place, Message: e.Message})
+	}
+	return list
 }
 
 func (a *app) printFindings(path string, found []prove.Finding) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
 	"golang.org/x/term"
 
 	"github.com/concordia-node/concordia/internal/cli"
@@ -368,24 +369,22 @@ func (a *app) protocolTestCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "test FILE CASES...",
 		Short: "Run cases: what each event of a trace must come to",
-		Long: `test follows conversations and compares. CASES is a JSON file
+		Long: `test follows conversations and compares. CASES is a file in YAML or JSON:
 
-  {"cases": [{
-    "name": "no refund without a quote",
-    "trace": [
-      {"event": "!call:issue", "expect": "violation"},
-      {"event": "!call:quote", "state": "waiting"},
-      "?ret:quote:ok"
-    ],
-    "state": "offered"
-  }]}
+  cases:
+    - name: no refund without a quote
+      trace:
+        - {event: "!call:issue", expect: violation}
+        - {event: "!call:quote", state: waiting}
+        - ?ret:quote:ok
+      state: offered
 
 An event is expected to be ok unless it says otherwise: violation, blocked (and the
 reason) or unrecognized. state is where the conversation is after an event or at the
 end, end how it has ended, mode enforce, observe or halt, holds the guards that hold.
 
 Exit code 1: a case came out differently.`,
-		Example: `  concordia protocol test refund.yaml refund-cases.json`,
+		Example: `  concordia protocol test refund.yaml refund-cases.yaml`,
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			p, err := readProtocol(args[0])
@@ -401,7 +400,7 @@ Exit code 1: a case came out differently.`,
 			outcomes := []outcome{}
 			failed := 0
 			for _, path := range args[1:] {
-				v, err := readJSON(path)
+				v, err := readDocument(path)
 				if err != nil {
 					return err
 				}
@@ -436,6 +435,26 @@ Exit code 1: a case came out differently.`,
 			return nil
 		},
 	}
+}
+
+// readDocument reads JSON, or what says the same in YAML.
+func readDocument(path string) (wire.Value, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return wire.Value{}, err
+	}
+	if text := bytes.TrimSpace(data); len(text) > 0 && (text[0] == '{' || text[0] == '[') {
+		return readJSON(path)
+	}
+	var x any
+	if err := yaml.Unmarshal(data, &x); err != nil {
+		return wire.Value{}, cli.Exit(cli.Rejected, fmt.Errorf("reading %s: %w", path, err))
+	}
+	v, err := wire.Encode(x)
+	if err != nil {
+		return v, cli.Exit(cli.Rejected, fmt.Errorf("reading %s: %w", path, err))
+	}
+	return v, nil
 }
 
 // runCase follows the trace of a case and returns in what it came out differently.

@@ -68,7 +68,8 @@ func (x *Counterexample) MarshalJSON() ([]byte, error) {
 // Refines reports whether a protocol may stand in for another, its parent: nil if it
 // does, or a shortest counterexample. An agent that is held to the child is held to the
 // parent, as long as others do what the parent lets them do. In protocols with roles, all
-// of them are agents.
+// of them are agents. What the child asks and hears about approvals that the parent does
+// not have is its own affair; approvals that have one name have to be one.
 //
 // BUG(protocol): A budget of a state is compared with that of each state it stands for,
 // not with the sum of several.
@@ -83,10 +84,37 @@ func Refines(child, parent *protocol.Compiled) *Counterexample {
 			}
 		}
 	}
+	r.own = ownApprovals(child, parent)
 	if x := r.run(); x != nil {
 		return x
 	}
 	return refineTerms(child, parent)
+}
+
+// ownApprovals returns the child's moves about approvals that the parent has nothing to
+// do with. That somebody has to agree first makes a protocol stricter; what is asked and
+// answered about it is no part of the parent's conversation.
+func ownApprovals(child, parent *protocol.Compiled) map[protocol.Move]bool {
+	known := map[string]bool{}
+	for _, t := range parent.Automaton().Transitions {
+		known[approvalOf(t.On)] = true
+	}
+	own := map[protocol.Move]bool{}
+	for _, t := range child.Automaton().Transitions {
+		if name := approvalOf(t.On); name != "" && !known[name] {
+			own[protocol.Move{By: t.By, On: t.On}] = true
+		}
+	}
+	return own
+}
+
+// approvalOf returns the approval that a label is about, or "".
+func approvalOf(l protocol.Label) string {
+	switch kind, name, _ := strings.Cut(string(l), ":"); kind {
+	case "ask", "grant", "deny", "expire":
+		return name
+	}
+	return ""
 }
 
 // Equivalent reports whether each of two protocols may stand in for the other: nil and
@@ -137,8 +165,9 @@ type refiner struct {
 	grave         map[protocol.Label]bool // calls that must not follow what the parent does not know
 	nodes         []node
 	index         map[pair]int
-	near          int  // the first pair whose states have a fault, or -1
-	detached      bool // there are such pairs
+	own           map[protocol.Move]bool // of approvals that only the child has: it goes on, and the parent waits
+	near          int                    // the first pair whose states have a fault, or -1
+	detached      bool                   // there are such pairs
 }
 
 // run searches the pairs that follow from the initial one. Without detached ones the
@@ -235,6 +264,15 @@ func (r *refiner) expand(i int) {
 		}
 	}
 	for _, m := range r.child.Moves(p.child) {
+		if r.own[m] {
+			r.child.Decision(p.child, m).Cases(func(to int, when protocol.Condition) bool {
+				if to >= 0 {
+					r.link(i, arc{p.child, to, m, when}, pair{to, p.parent, false})
+				}
+				return true
+			})
+			continue
+		}
 		mine, theirs := r.child.Decision(p.child, m), r.parent.Decision(p.parent, m)
 		if theirs == nil {
 			theirs = protocol.Refuse()
@@ -409,7 +447,9 @@ func (x *Counterexample) Verify(child, parent *protocol.Compiled) error {
 	if err != nil {
 		return fmt.Errorf("replaying a counterexample: %w", err)
 	}
-	theirs, theirEnd, err := Replay(parent, x.Trace)
+	own := ownApprovals(child, parent)
+	shared := slices.DeleteFunc(slices.Clone(x.Trace), func(s Step) bool { return own[s.Move] })
+	theirs, theirEnd, err := Replay(parent, shared)
 	if err != nil {
 		return fmt.Errorf("replaying a counterexample: %w", err)
 	}
@@ -417,7 +457,7 @@ func (x *Counterexample) Verify(child, parent *protocol.Compiled) error {
 	ok := true
 	switch x.Clause {
 	case Outputs:
-		ok = a < 0 && b == len(x.Trace)-1
+		ok = a < 0 && b == len(shared)-1
 	case Quiet:
 		ok = a < 0 && b >= 0
 	case Inputs:

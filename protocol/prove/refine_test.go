@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/concordia-node/concordia/protocol"
@@ -42,6 +43,10 @@ func TestRefines(t *testing.T) {
 		{name: "it stops", child: "a !x b", parent: "a !x b\n b !y done", clause: prove.Stuck, want: "!x"},
 		{name: "a guard more", child: "a !x done if g", parent: "a !x done"},
 		{name: "a guard less", child: "a !x done", parent: "a !x done if g", clause: prove.Outputs, want: "!x [not: g]"},
+		{name: "an approval more", child: "a !ask:x b\n b ?grant:x c\n b ?deny:x a\n c @expire:x a\n c !call:t done", parent: "a !call:t done"},
+		{name: "an approval more, and something else", child: "a !ask:x b\n b ?grant:x c\n b !say b\n c !call:t done", parent: "a !call:t done", clause: prove.Outputs, want: `!ask:x {}, !say`},
+		{name: "deaf while it asks", child: "a !ask:x b\n b ?grant:x c\n a ?stop failed\n c !call:t done\n c ?stop failed", parent: "a !call:t done\n a ?stop failed", clause: prove.Inputs, want: `!ask:x {}, ?stop (refused)`},
+		{name: "an approval less", child: "a !call:t done", parent: "a !ask:x b\n b ?grant:x c\n c !call:t done", clause: prove.Outputs, want: `!call:t {"tool":"t"}`},
 		{name: "the clock is an input", child: "a ?x done", parent: "a ?x done\n a @timer:late failed", clause: prove.Inputs, want: "@timer:late (refused)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -166,7 +171,7 @@ func randomTransition(r *rand.Rand, a *protocol.Automaton) protocol.Transition {
 	n := len(a.States)
 	t := protocol.Transition{
 		From: a.States[r.IntN(n)], To: a.States[r.IntN(n)],
-		By: []protocol.Role{protocol.Agent, protocol.Environment, protocol.Environment}[r.IntN(3)], On: protocol.Label([]string{"x", "y", "call:t"}[r.IntN(3)]),
+		By: []protocol.Role{protocol.Agent, protocol.Environment, protocol.Environment}[r.IntN(3)], On: randomLabel(r),
 	}
 	if r.IntN(3) == 0 {
 		at := []protocol.Pointer{"/v", "/w"}[r.IntN(2)]
@@ -178,10 +183,27 @@ func randomTransition(r *rand.Rand, a *protocol.Automaton) protocol.Transition {
 	return t
 }
 
+func randomLabel(r *rand.Rand) protocol.Label {
+	return []protocol.Label{"x", "y", "call:t"}[r.IntN(3)]
+}
+
 // changed returns an automaton that differs a little, so that it often refines.
 func changed(r *rand.Rand, a *protocol.Automaton) *protocol.Automaton {
 	b := *a
 	b.Transitions = slices.Clone(a.Transitions)
+	if r.IntN(6) == 0 { // an approval more: nothing is done at once in some state
+		waits, then := protocol.State(fmt.Sprint("wait", len(b.States))), b.States[r.IntN(len(b.States))]
+		b.States = append(slices.Clone(b.States), waits)
+		for _, t := range a.Transitions {
+			if t.From == then && t.By != protocol.Agent {
+				t.From = waits
+				b.Transitions = append(b.Transitions, t)
+			}
+		}
+		b.Transitions = append(b.Transitions,
+			protocol.Transition{From: then, By: protocol.Agent, On: protocol.Label("ask:" + waits), To: waits},
+			protocol.Transition{From: waits, By: protocol.Environment, On: protocol.Label("grant:" + waits), To: then})
+	}
 	for range 1 + r.IntN(2) {
 		n := len(b.Transitions)
 		if i := r.IntN(n + 1); i < n && (b.Transitions[i].By == protocol.Agent || r.IntN(4) == 0) {
@@ -248,13 +270,19 @@ func sound(t *testing.T, r *rand.Rand, child, parent *protocol.Compiled) {
 		}
 		for range 12 {
 			e := protocol.Event{Move: protocol.Move{
-				By: []protocol.Role{protocol.Agent, protocol.Environment}[r.IntN(2)], On: protocol.Label([]string{"x", "y", "call:t"}[r.IntN(3)]),
+				By: []protocol.Role{protocol.Agent, protocol.Environment}[r.IntN(2)], On: randomLabel(r),
 			}}
 			doc, err := wire.Encode(wire.M{"v": r.IntN(4), "w": r.IntN(4)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			e.Doc, g = doc, r.IntN(2) == 0
+			for _, m := range append(a.Allowed(protocol.Agent), a.Allowed(protocol.Environment)...) {
+				if strings.Contains(string(m.On), ":wait") && r.IntN(3) == 0 && !slices.ContainsFunc(parent.Automaton().Transitions, func(t protocol.Transition) bool { return t.On == m.On }) {
+					a.Step(protocol.Event{Move: m, Doc: doc}) // the child's own affair
+					break
+				}
+			}
 			if e.By == protocol.Environment { // the parent's others do what the parent expects
 				if v := b.Step(e); v.Kind != protocol.Ok {
 					continue
