@@ -201,8 +201,23 @@ func (k *checker) way(state int) (way []arc) {
 	return way
 }
 
+// maxTraces bounds the findings that come with a trace, and maxCompared the transitions on
+// one event in one state that are compared with each other.
+const (
+	maxTraces   = 200
+	maxCompared = 200
+)
+
+// trace finds documents for a way, unless there are findings enough with a trace.
+func (k *checker) trace(way []arc) Trace {
+	if len(k.found) >= maxTraces {
+		return nil
+	}
+	return trace(k.c, way)
+}
+
 // to returns a shortest trace to a state.
-func (k *checker) to(state int) Trace { return trace(k.c, k.way(state)) }
+func (k *checker) to(state int) Trace { return k.trace(k.way(state)) }
 
 // states finds states that cannot be reached, left, or ended from.
 func (k *checker) states() {
@@ -305,6 +320,10 @@ func (k *checker) order(from protocol.State, m protocol.Move, list []protocol.Tr
 			k.report(Shadowed, from, m, k.to(k.c.Index(from)), "the transition to %s on %s is never taken: those before it take all its documents", target(list[i]), m.On)
 		}
 	}
+	if len(list) > maxCompared {
+		k.report(TooLarge, from, m, nil, "there are too many transitions on %s to compare them", m.On)
+		return
+	}
 	for i, t := range list {
 		for j := i + 1; j < len(list); j++ {
 			u := list[j]
@@ -325,23 +344,23 @@ func target(t protocol.Transition) string {
 	return string(t.To)
 }
 
-// overlap returns a case in which two conditions hold, if neither implies the other.
+// overlap returns a case in which two conditions hold, if the first is no special case of
+// the second.
 func overlap(a, b protocol.Condition) (when protocol.Condition, ok bool) {
 	da, errA := protocol.Decide(a)
 	db, errB := protocol.Decide(b)
 	if errA != nil || errB != nil {
 		return nil, false
 	}
-	var onlyA, onlyB, both bool
+	var onlyA, both bool
 	protocol.Both(da, db, func(x, y int, c protocol.Condition) bool {
 		onlyA = onlyA || x == 0 && y < 0
-		onlyB = onlyB || x < 0 && y == 0
 		if x == 0 && y == 0 && !both {
 			both, when = true, c
 		}
 		return true
 	})
-	return when, onlyA && onlyB && both
+	return when, onlyA && both
 }
 
 // with returns a trace to a state and one event there, as the automaton takes it.
@@ -361,7 +380,7 @@ func (k *checker) with(from protocol.State, m protocol.Move, when protocol.Condi
 		}
 		return y != 0
 	})
-	return trace(k.c, append(k.way(s), arc{s, to, m, when}))
+	return k.trace(append(k.way(s), arc{s, to, m, when}))
 }
 
 // exhaustive finds results that no transition is for.
@@ -370,7 +389,7 @@ func (k *checker) exhaustive(s int, m protocol.Move, d *protocol.Decision) {
 		if to >= 0 {
 			return true
 		}
-		k.report(MissingElse, k.c.State(s), m, trace(k.c, append(k.way(s), arc{s, -1, m, when})),
+		k.report(MissingElse, k.c.State(s), m, k.trace(append(k.way(s), arc{s, -1, m, when})),
 			"no transition on %s is for a result where %s: say what is done else", m.On, when)
 		return false
 	})

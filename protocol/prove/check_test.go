@@ -180,7 +180,7 @@ func TestCheck(t *testing.T) {
 		{name: "unknown timer", code: prove.UnknownName, text: "a @timer:late done\n a !go done"},
 		{name: "unknown capture", code: prove.UnknownName, text: "a !go done 0\n a !on done", when: []protocol.Condition{{{At: "/x", Capture: "c"}}}},
 		{name: "a reserve for an unknown tool", code: prove.UnknownName, text: "a !go done", terms: func(t *protocol.Terms) { t.ReserveFor = []string{"x"} }},
-		{name: "unsatisfiable", code: prove.Unsatisfiable, text: "a !go b\n b !go done 0\n b !on done", when: []protocol.Condition{never}, want: "!go"},
+		{name: "unsatisfiable", code: prove.Unsatisfiable, text: "a !go b\n b !go done 0\n b !go a\n b !on done", when: []protocol.Condition{never}, want: "!go"},
 		{name: "an approval for no call", code: prove.Unsatisfiable, text: "a !call:t done", terms: func(t *protocol.Terms) {
 			t.Tools = map[string]protocol.Tool{"t": {Approval: "x"}}
 			t.Approvals = map[string]protocol.Approval{"x": {When: never}}
@@ -229,6 +229,15 @@ func TestCheck(t *testing.T) {
 		{name: "opaque end", code: prove.Opaque, text: "a !x b 0\n b ?y done 1\n b ?n a", when: []protocol.Condition{is(t, "/v", "7"), {{At: "/w", Capture: "v"}, {At: "/t", Matches: "^yes"}}}, terms: func(t *protocol.Terms) {
 			t.Captures = map[string]protocol.Capture{"v": {On: "x", At: "/v"}}
 		}, want: `!x {"v":7}, ?y {"t":"yes","w":7} [/w is what was captured as v and /t matches ^yes]`},
+		{name: "what is not captured again", code: prove.Opaque, text: "a !x b\n b ?y done 0", when: []protocol.Condition{{protocol.Test{At: "/w", Capture: "v"}.Not(), {At: "/w", In: protocol.Values(value(t, "1"), value(t, "2"))}}}, terms: func(t *protocol.Terms) {
+			t.Captures = map[string]protocol.Capture{"v": {On: "x", At: "/v"}}
+		}, want: `!x, ?y {"w":1} [not: /w is what was captured as v]`},
+		{name: "captured is one thing, needed another", code: prove.Opaque, text: "a !x b 0\n b ?y done 1", when: []protocol.Condition{is(t, "/v", "1"), {protocol.Test{At: "/w", Capture: "v"}.Not(), {At: "/w", In: protocol.Values(value(t, "1"), value(t, "2"))}}}, terms: func(t *protocol.Terms) {
+			t.Captures = map[string]protocol.Capture{"v": {On: "x", At: "/v"}}
+		}, want: `!x {"v":1}, ?y {"w":2} [not: /w is what was captured as v]`},
+		{name: "captured is what is needed later", code: prove.Opaque, text: "a !x b\n b ?y done 0", when: []protocol.Condition{{{At: "/w", Capture: "v"}, {At: "/w", In: protocol.Above(6, false)}}}, terms: func(t *protocol.Terms) {
+			t.Captures = map[string]protocol.Capture{"v": {On: "x", At: "/v"}}
+		}, want: `!x {"v":7}, ?y {"w":7} [/w is what was captured as v]`},
 		{name: "a reading tool that writes", code: prove.NotReadOnly, text: "a !call:t done", terms: func(t *protocol.Terms) {
 			t.Tools = map[string]protocol.Tool{"t": {Effect: protocol.Reads}}
 		}, opts: &prove.Options{Annotations: map[string]prove.Annotations{"t": {ReadOnly: &no}}}},
@@ -247,6 +256,9 @@ func TestCheck(t *testing.T) {
 			c := compiled(t, a)
 			found := prove.Check(c, test.opts)
 			hit := false
+			if n := len(slices.DeleteFunc(slices.Clone(found), func(f prove.Finding) bool { return f.Code != prove.Shadowed })); test.code == prove.Unsatisfiable && n > 0 {
+				t.Error("what cannot hold is called shadowed")
+			}
 			for _, f := range found {
 				replays(t, c, f.Trace)
 				if f.Code == test.code {
@@ -292,6 +304,8 @@ func TestCheckNoFault(t *testing.T) {
 		terms func(*protocol.Terms)
 	}{
 		{"conditions that do not overlap", "a !go done 0\n a !go failed 1", []protocol.Condition{low, high}, nil},
+		{"a special case first", "a !go done 0\n a !go failed 1", []protocol.Condition{{{At: "/x", In: protocol.Below(0, false)}}, low}, nil},
+		{"a test that can be avoided", "a !go done 0\n a !go done 1", []protocol.Condition{append(is(t, "/x", "1"), protocol.Holds("g")), is(t, "/x", "2")}, nil},
 		{"an else", "a !go done 0\n a !go failed", []protocol.Condition{low}, nil},
 		{"a refusal first", "a !go nowhere 0\n a !go done", []protocol.Condition{low}, nil},
 		{"a tool that only probes", "a !call:t done", nil, func(t *protocol.Terms) { t.Tools = map[string]protocol.Tool{"t": {Probe: "u"}, "u": {}} }},

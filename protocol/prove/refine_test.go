@@ -29,6 +29,7 @@ func TestRefines(t *testing.T) {
 		{name: "a narrower condition", child: "a !x done 1", parent: "a !x done 0", when: []protocol.Condition{big, huge}},
 		{name: "a wider condition", child: "a !x done 0", parent: "a !x done 1", when: []protocol.Condition{big, huge}, clause: prove.Outputs, want: `!x {"x":10}`},
 		{name: "conditions that exclude each other", child: "a !x done 0", parent: "a !x b 1\n a !x done\n b !y done", when: []protocol.Condition{big, within}},
+		{name: "inputs that exclude each other", child: "a ?x done 0", parent: "a ?x done 1", when: []protocol.Condition{{{At: "/x", In: protocol.Below(10, true).Complement()}}, within}},
 		{name: "less input", child: "a ?x done", parent: "a ?x done\n a ?y failed", clause: prove.Inputs, want: "?y (refused)"},
 		{name: "results told apart otherwise", child: "a ?x done 0\n a ?x done", parent: "a ?x done 1\n a ?x done", when: []protocol.Condition{big, huge}},
 		{name: "less results", child: "a ?x done 0", parent: "a ?x done 1\n a ?x done", when: []protocol.Condition{big, huge}, clause: prove.Inputs, want: `?x {} (refused)`},
