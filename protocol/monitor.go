@@ -177,7 +177,7 @@ func (m *Monitor) illegal(v Verdict) Verdict {
 		return m.refuse(v, Unrecognized, "")
 	case len(m.c.moves[m.state]) == 0:
 		return m.refuse(v, Blocked, Ended)
-	case v.Move.By == Agent && m.c.awaits(m.state):
+	case v.Move.By == Agent && m.c.Awaits(m.state):
 		return m.refuse(v, Blocked, Busy)
 	}
 	v = m.refuse(v, Violation, "")
@@ -219,17 +219,16 @@ func (m *Monitor) passes(move Move) bool {
 	return t.Unrecognized == Pass || t.Unrecognized == PassIfRead && (kind != "call" || t.Tools[rest].Effect == Reads)
 }
 
-// awaits reports whether a call waits for its result in a state, or an approval for its
-// answer: all that the agent can do is wait.
-func (c *Compiled) awaits(state int) bool {
-	result := false
+// Awaits reports whether a call waits for its result in a state, or an approval for its
+// answer: the state is a step inside another that ends with that, or there is nothing
+// else for the agent to do.
+func (c *Compiled) Awaits(state int) bool {
+	result, acts := false, false
 	for _, m := range c.moves[state] {
-		if m.By == Agent {
-			return false
-		}
-		result = result || strings.HasPrefix(string(m.On), "ret:") || strings.HasPrefix(string(m.On), "grant:")
+		acts = acts || m.By == Agent
+		result = result || m.By == Environment && (strings.HasPrefix(string(m.On), "ret:") || strings.HasPrefix(string(m.On), "grant:"))
 	}
-	return result
+	return result && (!acts || c.whole[state] != state)
 }
 
 func (m *Monitor) refuse(v Verdict, kind Kind, reason Reason) Verdict {
