@@ -251,6 +251,15 @@ func (m *Monitor) tell(t Test, e *Event) bool {
 		return m.opts.Guards[t.Guard](*e)
 	case t.Capture != "":
 		known, ok := m.captured[t.Capture]
+		if t.Among {
+			v := t.At.Look(e.Doc)
+			for _, one := range known.Elems() {
+				if one.Equal(v) {
+					return true
+				}
+			}
+			return false
+		}
 		return ok && known.Kind() != wire.Absent && t.At.Look(e.Doc).Equal(known)
 	}
 	v := t.At.Look(e.Doc)
@@ -270,8 +279,28 @@ func (m *Monitor) capture(e *Event) {
 		if m.captured == nil {
 			m.captured = map[string]wire.Value{}
 		}
-		m.captured[name] = c.At.Look(e.Doc)
+		m.captured[name] = m.c.taken(&c, e.Doc)
 	}
+}
+
+// maxTaken bounds the list of a capture.
+const maxTaken = 10000
+
+// taken returns what a capture takes out of a document.
+func (c *Compiled) taken(from *Capture, doc wire.Value) wire.Value {
+	v := from.At.Look(doc)
+	if from.Each == "" {
+		return v
+	}
+	list := []string{}
+	for _, match := range c.regexps[from.Each].FindAllStringSubmatch(v.Text(), maxTaken) {
+		list = append(list, match[1])
+	}
+	all, err := wire.Encode(list)
+	if err != nil {
+		return wire.Value{} // it is no text of a document that was parsed
+	}
+	return all
 }
 
 // Advance fires the timers that are due at a time, in order, and returns the verdicts.

@@ -182,7 +182,7 @@ func (r *reader) captures(n *node, d *Document) {
 	d.Captures = map[string]Capture{}
 	r.each(n, func(name string, place protocol.Place, n *node) {
 		c := Capture{place: place}
-		r.fields(n, fields{"from": r.into(&c.From), "at": r.pointer(&c.At)}, "from", "at")
+		r.fields(n, fields{"from": r.into(&c.From), "at": r.pointer(&c.At), "each": r.into(&c.Each)}, "from", "at")
 		d.Captures[name] = c
 	})
 }

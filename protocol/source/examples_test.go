@@ -14,7 +14,7 @@ import (
 // Each example is read and compiles without a warning.
 func TestExamples(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "protocols", "*"))
-	if err != nil || len(files) < 14 {
+	if err != nil || len(files) < 15 {
 		t.Fatalf("%d examples, %v", len(files), err)
 	}
 	for _, file := range files {
@@ -67,11 +67,12 @@ func TestSessionMachine(t *testing.T) {
 // environment, "initiator:" by that role; a document may follow a "=".
 func TestExampleRuns(t *testing.T) {
 	const (
-		found  = `!call:lookup_booking={"arguments":{"booking_id":"B1"}} ?ret:lookup_booking:ok={"structuredContent":{"status":"open","fare":80}} `
-		asked  = `!call:request_confirmation={"arguments":{"booking_id":"B1"}} ?ret:request_confirmation:ok `
-		issue  = `!call:issue_refund={"tool":"issue_refund","arguments":{"booking_id":"B1","amount":80}} `
-		opened = `initiator:negotiate.open responder:negotiate.accept_session `
-		ownWay = opened + `initiator:negotiate.counter initiator:negotiate.accept`
+		found    = `!call:lookup_booking={"arguments":{"booking_id":"B1"}} ?ret:lookup_booking:ok={"structuredContent":{"status":"open","fare":80}} `
+		asked    = `!call:request_confirmation={"arguments":{"booking_id":"B1"}} ?ret:request_confirmation:ok `
+		issue    = `!call:issue_refund={"tool":"issue_refund","arguments":{"booking_id":"B1","amount":80}} `
+		snapshot = `!call:browser_snapshot ?ret:browser_snapshot:ok={"content":[{"text":"button[ref=e3],link[ref=e7]"}]} `
+		opened   = `initiator:negotiate.open responder:negotiate.accept_session `
+		ownWay   = opened + `initiator:negotiate.counter initiator:negotiate.accept`
 	)
 	for _, test := range []struct {
 		name, example, events string
@@ -99,6 +100,10 @@ func TestExampleRuns(t *testing.T) {
 		{"another file", "file-deletion.yaml", `!call:stat_file={"arguments":{"path":"/a"}} ?ret:stat_file:ok={"structuredContent":{"type":"file"}} !ask:delete={"tool":"delete_file","arguments":{"path":"/b"}}`, "violation"},
 		{"a click before a snapshot", "snapshot-before-click.yaml", "!call:browser_navigate ?ret:browser_navigate:ok !call:browser_click", "violation"},
 		{"a second click", "snapshot-before-click.yaml", "!call:browser_snapshot ?ret:browser_snapshot:ok !call:browser_click ?ret:browser_click:ok !call:browser_click", "violation"},
+		{"a reference of the snapshot", "stay-on-snapshot-refs.yaml", snapshot + `!call:browser_click={"arguments":{"ref":"e7"}}`, "seen·browser_click"},
+		{"a reference of no snapshot", "stay-on-snapshot-refs.yaml", snapshot + `!call:browser_click={"arguments":{"ref":"e1"}}`, "violation"},
+		{"no reference", "stay-on-snapshot-refs.yaml", snapshot + `!call:browser_click={"arguments":{"selector":"#buy"}}`, "violation"},
+		{"a reference of the snapshot before", "stay-on-snapshot-refs.yaml", snapshot + `!call:browser_snapshot ?ret:browser_snapshot:ok={"content":[{"text":"[ref=e9]"}]} !call:browser_click={"arguments":{"ref":"e7"}}`, "violation"},
 		{"sent before something private was read", "read-private-then-send.yaml", "!call:send_message ?ret:send_message:ok !call:read_private", "clean·read_private"},
 		{"sent after something private was read", "read-private-then-send.yaml", "!call:read_private ?ret:read_private:ok !call:send_message", "violation"},
 		{"disclosed", "read-private-then-send.yaml", "!call:read_private ?ret:read_private:ok !ask:disclose ?grant:disclose !call:send_message ?ret:send_message:ok !call:send_message", "violation"},
