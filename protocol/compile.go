@@ -1,6 +1,8 @@
 package protocol
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -82,16 +84,18 @@ func Compile(a *Automaton) (*Compiled, error) {
 		m := Move{t.By, t.On}
 		c.known[m], c.labels[t.On] = true, true
 		for _, test := range t.When {
-			if test.Matches == "" || c.regexps[test.Matches] != nil {
-				continue
-			}
-			re, err := regexp.Compile(test.Matches)
-			if err != nil {
+			if _, err := c.regexp(test.Matches); err != nil {
 				return nil, fmt.Errorf("compiling %s: %w", a.Name, err)
 			}
-			c.regexps[test.Matches] = re
 		}
 		rules[from][m] = append(rules[from][m], rule{t.Condition(), to})
+	}
+	if a.Terms != nil {
+		for name, capture := range a.Terms.Captures {
+			if re, err := c.regexp(capture.Each); err != nil || re != nil && re.NumSubexp() != 1 {
+				return nil, fmt.Errorf("compiling %s: capture %s takes each of an expression without one group: %w", a.Name, name, cmp.Or(err, errGroup))
+			}
+		}
 	}
 	if err := c.limit(); err != nil {
 		return nil, fmt.Errorf("compiling %s: %w", a.Name, err)
@@ -114,6 +118,20 @@ func Compile(a *Automaton) (*Compiled, error) {
 		slices.SortFunc(c.moves[i], Move.compare)
 	}
 	return c, nil
+}
+
+var errGroup = errors.New("it has another number of them")
+
+// regexp compiles an expression once; an empty one is none.
+func (c *Compiled) regexp(s string) (*regexp.Regexp, error) {
+	if re := c.regexps[s]; re != nil || s == "" {
+		return re, nil
+	}
+	re, err := regexp.Compile(s)
+	if err == nil {
+		c.regexps[s] = re
+	}
+	return re, err
 }
 
 // limit reads the budgets.

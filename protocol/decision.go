@@ -23,6 +23,7 @@ type Test struct {
 	At      Pointer `json:"at"`
 	In      Set     `json:"in,omitzero"`
 	Capture string  `json:"capture,omitempty"` // the value at At is the one captured under this name
+	Among   bool    `json:"among,omitempty"`   // with Capture: it is one of the elements of what was captured
 	Matches string  `json:"matches,omitempty"` // the text at At contains a match of this RE2 expression
 	Guard   Guard   `json:"guard,omitempty"`   // the program says so; At and In mean nothing
 }
@@ -52,6 +53,8 @@ func (t Test) String() string {
 	switch {
 	case t.Guard != "":
 		return negated + string(t.Guard)
+	case t.Capture != "" && t.Among:
+		return fmt.Sprintf("%s%s is among what was captured as %s", negated, t.At, t.Capture)
 	case t.Capture != "":
 		return fmt.Sprintf("%s%s is what was captured as %s", negated, t.At, t.Capture)
 	}
@@ -118,6 +121,8 @@ func (t Test) dimension() string {
 	switch {
 	case t.Guard != "":
 		return "?guard " + string(t.Guard)
+	case t.Capture != "" && t.Among:
+		return "?among " + wire.Text(t.Capture).Canonical() + " at " + string(t.At)
 	case t.Capture != "":
 		return "?capture " + wire.Text(t.Capture).Canonical() + " at " + string(t.At)
 	case t.Matches != "":

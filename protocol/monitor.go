@@ -177,7 +177,7 @@ func (m *Monitor) illegal(v Verdict) Verdict {
 		return m.refuse(v, Unrecognized, "")
 	case len(m.c.moves[m.state]) == 0:
 		return m.refuse(v, Blocked, Ended)
-	case v.Move.By == Agent && m.c.awaits(m.state):
+	case v.Move.By == Agent && m.c.Awaits(m.state):
 		return m.refuse(v, Blocked, Busy)
 	}
 	v = m.refuse(v, Violation, "")
@@ -219,17 +219,16 @@ func (m *Monitor) passes(move Move) bool {
 	return t.Unrecognized == Pass || t.Unrecognized == PassIfRead && (kind != "call" || t.Tools[rest].Effect == Reads)
 }
 
-// awaits reports whether a call waits for its result in a state, or an approval for its
-// answer: all that the agent can do is wait.
-func (c *Compiled) awaits(state int) bool {
-	result := false
+// Awaits reports whether a call waits for its result in a state, or an approval for its
+// answer: the state is a step inside another that ends with that, or there is nothing
+// else for the agent to do.
+func (c *Compiled) Awaits(state int) bool {
+	result, acts := false, false
 	for _, m := range c.moves[state] {
-		if m.By == Agent {
-			return false
-		}
-		result = result || strings.HasPrefix(string(m.On), "ret:") || strings.HasPrefix(string(m.On), "grant:")
+		acts = acts || m.By == Agent
+		result = result || m.By == Environment && (strings.HasPrefix(string(m.On), "ret:") || strings.HasPrefix(string(m.On), "grant:"))
 	}
-	return result
+	return result && (!acts || c.whole[state] != state)
 }
 
 func (m *Monitor) refuse(v Verdict, kind Kind, reason Reason) Verdict {
@@ -252,6 +251,15 @@ func (m *Monitor) tell(t Test, e *Event) bool {
 		return m.opts.Guards[t.Guard](*e)
 	case t.Capture != "":
 		known, ok := m.captured[t.Capture]
+		if t.Among {
+			v := t.At.Look(e.Doc)
+			for _, one := range known.Elems() {
+				if one.Equal(v) {
+					return true
+				}
+			}
+			return false
+		}
 		return ok && known.Kind() != wire.Absent && t.At.Look(e.Doc).Equal(known)
 	}
 	v := t.At.Look(e.Doc)
@@ -271,8 +279,28 @@ func (m *Monitor) capture(e *Event) {
 		if m.captured == nil {
 			m.captured = map[string]wire.Value{}
 		}
-		m.captured[name] = c.At.Look(e.Doc)
+		m.captured[name] = m.c.taken(&c, e.Doc)
 	}
+}
+
+// maxTaken bounds the list of a capture.
+const maxTaken = 10000
+
+// taken returns what a capture takes out of a document.
+func (c *Compiled) taken(from *Capture, doc wire.Value) wire.Value {
+	v := from.At.Look(doc)
+	if from.Each == "" {
+		return v
+	}
+	list := []string{}
+	for _, match := range c.regexps[from.Each].FindAllStringSubmatch(v.Text(), maxTaken) {
+		list = append(list, match[1])
+	}
+	all, err := wire.Encode(list)
+	if err != nil {
+		return wire.Value{} // it is no text of a document that was parsed
+	}
+	return all
 }
 
 // Advance fires the timers that are due at a time, in order, and returns the verdicts.

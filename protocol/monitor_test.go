@@ -180,6 +180,30 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
+// A step inside a state is busy although something may be done in it.
+func TestBusyInside(t *testing.T) {
+	a := booking()
+	a.Transitions = append(a.Transitions, Transition{From: "start·search", On: "call:look", By: Agent, To: "start·search"})
+	m := monitor(t, a, MonitorOptions{})
+	m.Step(act("!call:search"))
+	if v := m.Step(act("!call:look")); v.Kind != Ok {
+		t.Error(v)
+	}
+	if v := m.Step(act("!call:search")); v.Reason != Busy || v.Refusal.Strikes != 0 || len(v.Refusal.Allowed) != 1 {
+		t.Errorf("got %+v", v)
+	}
+	// Where a state as a whole waits, but something may be done, nothing is busy.
+	a.Part = nil
+	if v := monitor(t, a, MonitorOptions{}).Step(act("!call:book")); v.Kind != Violation {
+		t.Error(v)
+	}
+	m = monitor(t, a, MonitorOptions{})
+	m.Step(act("!call:search"))
+	if v := m.Step(act("!call:search")); v.Kind != Violation {
+		t.Error(v)
+	}
+}
+
 func TestStrikes(t *testing.T) {
 	a := booking()
 	a.Terms.Budget.Strikes = 2

@@ -238,6 +238,9 @@ func TestCheck(t *testing.T) {
 		{name: "captured is what is needed later", code: prove.Opaque, text: "a !x b\n b ?y done 0", when: []protocol.Condition{{{At: "/w", Capture: "v"}, {At: "/w", In: protocol.Above(6, false)}}}, terms: func(t *protocol.Terms) {
 			t.Captures = map[string]protocol.Capture{"v": {On: "x", At: "/v"}}
 		}, want: `!x {"v":7}, ?y {"w":7} [/w is what was captured as v]`},
+		{name: "one of what is captured", code: prove.Opaque, text: "a !x b\n b ?y done 0", when: []protocol.Condition{{{At: "/w", Capture: "v", Among: true}}}, terms: func(t *protocol.Terms) {
+			t.Captures = map[string]protocol.Capture{"v": {On: "x", At: "/v"}}
+		}, want: `!x {"v":["text"]}, ?y {"w":"text"} [/w is among what was captured as v]`},
 		{name: "a reading tool that writes", code: prove.NotReadOnly, text: "a !call:t done", terms: func(t *protocol.Terms) {
 			t.Tools = map[string]protocol.Tool{"t": {Effect: protocol.Reads}}
 		}, opts: &prove.Options{Annotations: map[string]prove.Annotations{"t": {ReadOnly: &no}}}},

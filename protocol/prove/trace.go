@@ -194,6 +194,13 @@ func (t Trace) settle(captures map[string]protocol.Capture) {
 			}
 			here, there := t[i].at(test.At), t[j].at(c.At).Minus(protocol.Absence())
 			var v wire.Value
+			if test.Among {
+				if v, known = here.Minus(protocol.Absence()).Example(); known && !test.IsNegated() {
+					t[j].demand(c.At+"/0", protocol.Values(v))
+					t[i].demand(test.At, protocol.Values(v))
+				}
+				continue
+			}
 			if test.IsNegated() {
 				if v = c.At.Look(t[j].Doc); v.Kind() == wire.Absent {
 					continue // nothing is what was captured

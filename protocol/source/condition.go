@@ -85,8 +85,8 @@ func (r *reader) tests(at protocol.Pointer, n *node) (c protocol.Condition) {
 			opaque(protocol.Test{Matches: s}, holds)
 		}
 	}
-	capture := func(holds bool) func(*node) {
-		return func(n *node) { opaque(protocol.Test{Capture: r.string(n)}, holds) }
+	capture := func(holds, among bool) func(*node) {
+		return func(n *node) { opaque(protocol.Test{Capture: r.string(n), Among: among}, holds) }
 	}
 	if n.kind == mapping && len(n.members) == 0 {
 		r.fail(CodeValue, n.place, "nothing is tested at %s", cut(string(at)))
@@ -135,8 +135,9 @@ func (r *reader) tests(at protocol.Pointer, n *node) (c protocol.Condition) {
 
 		"matches":     matches(true),
 		"not_matches": matches(false),
-		"eq_capture":  capture(true),
-		"ne_capture":  capture(false),
+		"eq_capture":  capture(true, false),
+		"ne_capture":  capture(false, false),
+		"in_capture":  capture(true, true),
 	})
 	if plain {
 		if in.IsEmpty() {

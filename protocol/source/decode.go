@@ -182,7 +182,7 @@ func (r *reader) captures(n *node, d *Document) {
 	d.Captures = map[string]Capture{}
 	r.each(n, func(name string, place protocol.Place, n *node) {
 		c := Capture{place: place}
-		r.fields(n, fields{"from": r.into(&c.From), "at": r.pointer(&c.At)}, "from", "at")
+		r.fields(n, fields{"from": r.into(&c.From), "at": r.pointer(&c.At), "each": r.into(&c.Each)}, "from", "at")
 		d.Captures[name] = c
 	})
 }
@@ -306,18 +306,22 @@ func (r *reader) allow(n *node) Allow {
 	return a
 }
 
-// rules reads one entry of "on": an event or several, and where they lead.
+// rules reads one entry of "on": an event or several, by one role or several, and
+// where they lead.
 func (r *reader) rules(n *node) (list []Rule) {
 	var events []string
 	var outcomes []string
 	var kind string
+	var roles []protocol.Role
 	one := Rule{place: n.place}
 	var otherwise protocol.State
 	known := fields{
 		"outcome": func(n *node) {
 			r.oneOrMore(n, func(n *node) { outcomes = append(outcomes, oneOf(r, n, Outcomes...)) })
 		},
-		"by":   func(n *node) { one.By = protocol.Role(r.string(n)) },
+		"by": func(n *node) {
+			r.oneOrMore(n, func(n *node) { roles = append(roles, protocol.Role(r.string(n))) })
+		},
 		"when": func(n *node) { one.When = r.condition(n) },
 		"if":   func(n *node) { one.If = protocol.Guard(r.string(n)) },
 		"to":   func(n *node) { one.To = protocol.State(r.string(n)) },
@@ -358,15 +362,20 @@ func (r *reader) rules(n *node) (list []Rule) {
 		}
 		events = all
 	}
+	if roles == nil {
+		roles = []protocol.Role{""}
+	}
 	for _, e := range events {
-		rule := one
-		rule.On = e
-		if one.To != "" {
-			list = append(list, rule)
-		}
-		if otherwise != "" {
-			rule.When, rule.If, rule.To = nil, "", otherwise
-			list = append(list, rule)
+		for _, by := range roles {
+			rule := one
+			rule.On, rule.By = e, by
+			if one.To != "" {
+				list = append(list, rule)
+			}
+			if otherwise != "" {
+				rule.When, rule.If, rule.To = nil, "", otherwise
+				list = append(list, rule)
+			}
 		}
 	}
 	return list

@@ -57,6 +57,7 @@ func (d *Document) at(key, name string) protocol.Place { return d.places[key+" "
 type Capture struct {
 	From string // an event in words, such as "ret quote ok"
 	At   protocol.Pointer
+	Each string // see protocol.Capture
 
 	place protocol.Place
 }

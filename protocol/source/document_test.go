@@ -287,6 +287,8 @@ func TestDocumentFaults(t *testing.T) {
 		{"an unknown probe", head + "tools: {t: {probe: x}}\nstates: {a: {}}", source.CodeName, "3:9", `"x", which is no tool`},
 		{"an unknown capture", states("  a: {allow: [{tool: t, when: {/a: {eq_capture: x}}}]}"), source.CodeName, "5:15", `no capture "x"`},
 		{"a capture of no event", head + "captures: {x: {from: quote, at: /a}}\nstates: {a: {}}", source.CodeValue, "3:12", "an event is"},
+		{"a list without a group", head + "captures: {x: {from: hear text, at: /a, each: 'a'}}\nstates: {a: {}}", source.CodeValue, "3:12", "one group"},
+		{"a list of no expression", head + "captures: {x: {from: hear text, at: /a, each: '('}}\nstates: {a: {}}", source.CodeValue, "3:12", "error parsing regexp"},
 		{"an unknown state of a timer", head + "timers: {x: {after: 1m, in: b}}\nstates: {a: {}}", source.CodeName, "3:10", `"b", which is not there`},
 		{"a timer of another state", head + "timers: {x: {after: 1m, in: a}}\nstates: {a: {}, b: {on: [{timer: x, to: stay}]}}", source.CodeValue, "4:26", "in a only"},
 		{"no time", head + "timers: {x: {after: 1 day}}\nstates: {a: {}}", source.CodeValue, "3:21", "write 90s"},

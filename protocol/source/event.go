@@ -73,3 +73,14 @@ func checkExpression(s string) error {
 	_, err := regexp.Compile(s)
 	return err
 }
+
+// checkGroup reports whether an expression can take a list out of a text.
+func checkGroup(s string) error {
+	if err := checkExpression(s); err != nil {
+		return err
+	}
+	if re, err := regexp.Compile(s); err != nil || re.NumSubexp() != 1 {
+		return errors.New("the expression has one group, for what is taken")
+	}
+	return nil
+}

@@ -483,10 +483,12 @@ func (x *expander) terms() {
 		switch {
 		case err != nil:
 			x.fail(CodeValue, c.place, "%v", err)
+		case c.Each != "" && checkGroup(c.Each) != nil:
+			x.fail(CodeValue, c.place, "the capture %s: %v", cut(name), checkGroup(c.Each))
 		case len(ev.when) > 0:
 			x.fail(CodeValue, c.place, "what a user said in particular words is no event to take from; take it from \"hear text\"")
 		default:
-			t.Captures[name] = protocol.Capture{On: ev.on, At: c.At}
+			t.Captures[name] = protocol.Capture{On: ev.on, At: c.At, Each: c.Each}
 		}
 		if kind, tool, _ := strings.Cut(string(ev.on), ":"); kind == "call" {
 			named(tool, "the capture "+cut(name), c.place)
