@@ -125,7 +125,8 @@ func Prove(c *protocol.Compiled) []Claim {
 }
 
 func check(c *protocol.Compiled, opts *Options) ([]Finding, []Claim) {
-	k := &checker{c: c, a: c.Automaton(), arcs: arcs(c), reached: c.Reachable()}
+	k := &checker{c: c, a: c.Automaton(), arcs: arcs(c)}
+	k.reached = reach(c, k.arcs)
 	if k.terms = k.a.Terms; k.terms == nil {
 		k.terms = &protocol.Terms{}
 	}

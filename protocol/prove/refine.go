@@ -259,7 +259,8 @@ func (r *refiner) states(p pair) *fault {
 func (r *refiner) expand(i int) {
 	p := r.nodes[i].pair
 	fail := func(clause Clause, a arc, format string, args ...any) {
-		if r.nodes[i].fault == nil {
+		// Of several, a call shows best what is wrong.
+		if f := r.nodes[i].fault; f == nil || toolOf(f.last.move.On) == "" && toolOf(a.move.On) != "" {
 			r.nodes[i].fault = &fault{clause, fmt.Sprintf(format, args...), &a}
 		}
 	}

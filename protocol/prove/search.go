@@ -3,6 +3,7 @@ package prove
 import (
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/concordia-node/concordia/protocol"
 )
@@ -64,16 +65,41 @@ func arcs(c *protocol.Compiled) [][]arc {
 				return true
 			})
 		}
-		slices.SortStableFunc(all[s], func(a, b arc) int { return opacity(a) - opacity(b) })
+		slices.SortStableFunc(all[s], func(a, b arc) int { return oddity(a) - oddity(b) })
 	}
 	return all
 }
 
-func opacity(a arc) int {
-	if isOpaque(a.when) {
+// oddity orders steps that lead equally far: what needs no answer and what goes well is
+// the better example.
+func oddity(a arc) int {
+	switch {
+	case isOpaque(a.when):
+		return 2
+	case hasPrefix(a.move.On, "ret:") && !strings.HasSuffix(string(a.move.On), ":ok"):
 		return 1
 	}
 	return 0
+}
+
+// reach returns which states can be reached, and how, as [protocol.Compiled.Reachable],
+// by the better of equally long ways.
+func reach(c *protocol.Compiled, arcs [][]arc) []protocol.Reached {
+	reached := make([]protocol.Reached, c.Len())
+	for i := range reached {
+		reached[i].From = -1
+	}
+	queue := []int{c.Initial()}
+	reached[queue[0]].Is = true
+	for i := 0; i < len(queue); i++ {
+		for _, a := range arcs[queue[i]] {
+			if !reached[a.to].Is {
+				reached[a.to] = protocol.Reached{Is: true, From: a.from, Move: a.move, When: a.when}
+				queue = append(queue, a.to)
+			}
+		}
+	}
+	return reached
 }
 
 func isOpaque(c protocol.Condition) bool { return slices.ContainsFunc(c, protocol.Test.IsOpaque) }
