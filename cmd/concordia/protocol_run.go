@@ -133,6 +133,7 @@ func readScript(data []byte) (list []scripted, err error) {
 		if err != nil {
 			return nil, err
 		}
+		v = firstShown(v)
 		if x, ok := v.Get("counterexample"); ok {
 			v = x
 		}
@@ -164,6 +165,20 @@ func readScript(data []byte) (list []scripted, err error) {
 		list = append(list, scripted{event: e, expect: protocol.Ok})
 	}
 	return list, nil
+}
+
+// firstShown returns the first finding with a trace, of what lint prints; of anything
+// else, all of it.
+func firstShown(v wire.Value) wire.Value {
+	for _, file := range v.Elems() {
+		found, _ := file.Get("findings")
+		for _, f := range found.Elems() {
+			if _, ok := f.Get("trace"); ok {
+				return f
+			}
+		}
+	}
+	return v
 }
 
 // A simulation is a monitor whose guards answer as the script says.
@@ -249,7 +264,7 @@ event a line,
 
 ! is the agent, ? the others, @ the clock; after the label may stand a document. Or it
 is JSON: an array of such texts or of objects, or what concordia protocol refines --json
-prints. On a terminal you are asked for one event after the other.
+or lint --json prints, of which it is the first run. On a terminal you are asked for one event after the other.
 
 Guards do not hold unless --holds or the trace says so.
 
