@@ -195,9 +195,7 @@ func (t *text) yaml(y *yaml.Node, depth int) (*node, error) {
 	switch {
 	case depth > maxDepth:
 		return fail(CodeLimit, "the document nests too deep")
-	case y.Kind == yaml.AliasNode:
-		return fail(CodeSyntax, "aliases are not used here: write the value again")
-	case y.Anchor != "":
+	case y.Anchor != "": // without which there is no alias
 		return fail(CodeSyntax, "anchors are not used here: write the value again")
 	case y.Style&yaml.TaggedStyle != 0:
 		return fail(CodeSyntax, "tags are not used here")
