@@ -172,6 +172,9 @@ func (t *text) faultAt(code Code, place protocol.Place, message string) *Error {
 
 var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
 
+// BUG(source): Of bad YAML the library tells the line alone, and sometimes the one
+// before the fault, so that the column is 1.
+
 // yamlFault makes a fault of what the library says, which tells the line in its text.
 func (t *text) yamlFault(err error) error {
 	message, line := err.Error(), 1
