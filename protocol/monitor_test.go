@@ -322,6 +322,28 @@ func TestTimers(t *testing.T) {
 	expect("idle 1m10s ok")
 }
 
+// Timers that are due at once fire in the order of their names.
+func TestTimersAtOnce(t *testing.T) {
+	for range 20 { // maps have another order each time
+		a := chainOf("!a", "!b")
+		a.Terms = &Terms{Timers: map[string]Timer{"x": {After: time.Minute}, "y": {After: time.Minute}, "z": {After: time.Minute}}}
+		for name := range a.Terms.Timers {
+			a.Transitions = append(a.Transitions, Transition{From: "1", On: Label("timer:" + name), By: Clock, To: "1"})
+		}
+		m := monitor(t, a, MonitorOptions{})
+		e := act("!a")
+		e.Time = noon
+		m.Step(e)
+		order := ""
+		for _, v := range m.Advance(noon.Add(time.Hour)) {
+			order += strings.TrimPrefix(string(v.Move.On), "timer:")
+		}
+		if order != "xyz" {
+			t.Fatalf("fired in the order %s", order)
+		}
+	}
+}
+
 func TestTimerOfTheConversationFiresOnce(t *testing.T) {
 	a := chainOf("!a", "!b")
 	a.Terms = &Terms{Timers: map[string]Timer{"note": {After: time.Minute}}}
@@ -396,6 +418,10 @@ func budgeted() *Automaton {
 	a.Budgets = map[State]Budget{"found": {Calls: 5, Tokens: 30}}
 	a.Terms.Timers["idle"] = Timer{After: 40 * time.Second, In: "found"}
 	a.Transitions[5].To = "start"
+	a.Terms.Timers["note"] = Timer{After: 50 * time.Second}
+	for _, s := range []State{"start", "found"} {
+		a.Transitions = append(a.Transitions, Transition{From: s, On: "timer:note", By: Clock, To: s})
+	}
 	return a
 }
 
@@ -598,6 +624,7 @@ func TestBudgets(t *testing.T) {
 		{"tokens of a state", func(a *Automaton) { a.Budgets = map[State]Budget{"s": {Tokens: 5}} }, []Event{call("t", Used{Tokens: 6})}, "tokens in s"},
 		{"wall of a state", func(a *Automaton) { a.Budgets = map[State]Budget{"s": {Wall: time.Minute}} }, []Event{call("t", Used{}), done, {Move: Move{Agent, "say:x"}, Time: noon.Add(time.Minute)}}, "wall in s"},
 		{"bytes of results", func(a *Automaton) { a.Terms.Budget.Bytes = 10 }, []Event{call("t", Used{}), {Move: done.Move, Used: Used{Bytes: 11}}, call("t", Used{})}, "bytes"},
+		{"what needs nothing of what is overspent", func(a *Automaton) { a.Terms.Budget.Bytes = 10 }, []Event{call("t", Used{}), {Move: done.Move, Used: Used{Bytes: 11}}, act("!say:x")}, ""},
 		{"tokens", func(a *Automaton) { a.Terms.Budget.Tokens = 10 }, []Event{call("t", Used{Tokens: 10}), done, {Move: Move{Agent, "say:x"}, Used: Used{Tokens: 1}}}, "tokens"},
 		{"wall", func(a *Automaton) { a.Terms.Budget.Wall = time.Minute }, []Event{call("t", Used{}), {Move: done.Move, Time: noon.Add(time.Minute)}, {Move: Move{Agent, "call:t"}, Time: noon.Add(time.Minute)}}, "wall"},
 		{"money", func(a *Automaton) { a.Terms.Budget.Money = map[string]string{"EUR": "1.00"} }, []Event{call("t", Used{Money: "0.99", Currency: "EUR"}), done, call("t", Used{Money: "0.02", Currency: "EUR"})}, "money EUR"},

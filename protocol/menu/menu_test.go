@@ -88,6 +88,10 @@ func TestDynamic(t *testing.T) {
 	if got := strings.Join(names(m.Dynamic("confirmed", "start")), " "); got != "issue_refund lookup_booking" {
 		t.Errorf("two states: got %q", got)
 	}
+	always := newMenu(t, refund(t, "    when: {/arguments/amount: {gt: 100}}\n", ""))
+	if got := strings.Join(names(always.Dynamic("confirmed")), " "); got != "issue_refund" {
+		t.Errorf("a tool that always needs an approval: got %q", got)
+	}
 	if got := m.Dynamic("confirmed").Canonical(); got != "["+value(t, definitions[1]).Canonical()+"]" {
 		t.Errorf("a definition is not shown as it came: %s", got)
 	}
@@ -220,6 +224,7 @@ func TestClient(t *testing.T) {
 		{"one that never lists", menu.Client{}, []string{initialize}, "", []menu.Mode{menu.Static}, ""},
 		{"one that is known to follow", menu.Client{Known: menu.Dynamic}, []string{initialize, list, list}, "", []menu.Mode{menu.Dynamic, menu.Dynamic, menu.Dynamic}, ""},
 		{"one that is known not to", menu.Client{Known: menu.Static}, []string{initialize, list, list}, "", []menu.Mode{menu.Static, menu.Static, menu.Static}, ""},
+		{"a later revision of which nothing is known", menu.Client{Stateless: true}, []string{initialize, list, list}, "", []menu.Mode{menu.Static, menu.Static, menu.Static}, ""},
 		{"a later revision", menu.Client{Stateless: true, Known: menu.Dynamic}, []string{list, list}, "", []menu.Mode{menu.Static, menu.Static}, ""},
 		{"a later revision, bound to a credential", menu.Client{Stateless: true, PerCredential: true}, []string{list}, "", []menu.Mode{menu.Dynamic}, ""},
 		{"a credential means nothing before", menu.Client{PerCredential: true}, []string{list}, "", []menu.Mode{menu.Static}, ""},

@@ -208,6 +208,39 @@ func TestExpansion(t *testing.T) {
 	}
 }
 
+// While an approval is asked for, reads may overlap, and rules say where its end leads.
+func TestExpansionOfApprovals(t *testing.T) {
+	a := document(t, `
+protocol: concordia.protocol/1
+tools: {pay: {approval: boss}, look: {effect: read}}
+approvals: {boss: {}}
+timers: {idle: {after: 1m, to: gone}}
+initial: s
+states:
+  s:
+    allow: [pay, look]
+    parallel: read
+    on: [{expire: boss, to: gone}, {timer: idle, to: stay}]
+  gone: {end: failure}
+`).Automaton
+	text := a.Table()
+	for row, want := range map[string]int{
+		"| s·pay·ask | `call:look` | agent |  | s·pay·ask |": 1,
+		"| s·pay·ask | `expire:boss` | clock |  | gone |":    1,
+		"| s·pay·go | `expire:boss` | clock |  | gone |":     1,
+		"| s | `expire:boss`":                                0,
+		"| s | `call:pay`":                                   0,
+		"| s·pay·go | `call:pay` | agent |  | s·pay |":       1,
+		"| s | `timer:idle` | clock |  | s |":                1,
+		"| s | `timer:idle` | clock |  | gone |":             0,
+		"| s·pay | `timer:idle` | clock |  | gone |":         1,
+	} {
+		if got := strings.Count(text, row); got != want {
+			t.Errorf("%d rows %s, want %d\n%s", got, row, want, text)
+		}
+	}
+}
+
 func TestDSLInADocument(t *testing.T) {
 	p := document(t, `
 protocol: concordia.protocol/1

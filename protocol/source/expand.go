@@ -10,6 +10,12 @@ import (
 	"github.com/concordia-node/concordia/wire"
 )
 
+// BUG(source): An automaton does not remember for which arguments an approval was given.
+// Whoever reports a grant checks that the call has them.
+
+// BUG(source): Reading something else than with "parallel: read" between a grant and its
+// call forfeits the grant.
+
 // Names of the steps inside a state.
 const (
 	dot    = "·"

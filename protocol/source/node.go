@@ -172,6 +172,9 @@ func (t *text) faultAt(code Code, place protocol.Place, message string) *Error {
 
 var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
 
+// BUG(source): Of bad YAML the library tells the line alone, and sometimes the one
+// before the fault, so that the column is 1.
+
 // yamlFault makes a fault of what the library says, which tells the line in its text.
 func (t *text) yamlFault(err error) error {
 	message, line := err.Error(), 1
@@ -195,9 +198,7 @@ func (t *text) yaml(y *yaml.Node, depth int) (*node, error) {
 	switch {
 	case depth > maxDepth:
 		return fail(CodeLimit, "the document nests too deep")
-	case y.Kind == yaml.AliasNode:
-		return fail(CodeSyntax, "aliases are not used here: write the value again")
-	case y.Anchor != "":
+	case y.Anchor != "": // without which there is no alias
 		return fail(CodeSyntax, "anchors are not used here: write the value again")
 	case y.Style&yaml.TaggedStyle != 0:
 		return fail(CodeSyntax, "tags are not used here")

@@ -20,6 +20,9 @@ var (
 	ErrSize      = errors.New("its text is too long, for the text form has no way to share what follows")
 )
 
+// BUG(source): Print unfolds what two ways share, since the text form has no name for it
+// unless the ways lead back. Where that is too long, it fails with ErrSize.
+
 // Print writes an automaton in the text form. What is read back has the same digest.
 func Print(a *protocol.Automaton) (string, error) {
 	c, err := protocol.Compile(a)
