@@ -33,7 +33,7 @@ func TestPrompt(t *testing.T) {
 			{From: "open ask", On: "deny:boss", By: protocol.Environment, To: "open"},
 			{From: "open ask", On: "ret:issue:ok", By: protocol.Environment, To: "done"},
 		},
-		Public:   map[protocol.State]string{"open ask": "open"},
+		Part:     map[protocol.State]protocol.State{"open ask": "open"},
 		Ends:     map[protocol.State]protocol.End{"done": protocol.Success},
 		Guidance: map[protocol.State]string{"open": "Be kind."},
 		Terms: &protocol.Terms{

@@ -45,26 +45,19 @@ unchanged. A call without a result may have happened: find out before you repeat
 	return b.String()
 }
 
-// shownAs is what a state is called outside, or else its name.
-func (a *Automaton) shownAs(s State) string {
-	if name := a.Public[s]; name != "" {
-		return name
-	}
-	return string(s)
-}
-
-// shown returns the names of states in order, each once.
-func (a *Automaton) shown() (names []string) {
+// shown returns the states as they were written, in order: what they are compiled to is
+// of no use to an agent.
+func (a *Automaton) shown() (names []State) {
 	for _, s := range a.States {
-		if name := a.shownAs(s); !slices.Contains(names, name) {
+		if name := a.Whole(s); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// describe writes what can happen in the states of one name.
-func (a *Automaton) describe(b *strings.Builder, name string) {
+// describe writes what can happen in a state and its parts.
+func (a *Automaton) describe(b *strings.Builder, name State) {
 	fmt.Fprintf(b, "## %s\n\n", name)
 	var lines []string
 	add := func(format string, args ...any) {
@@ -72,24 +65,24 @@ func (a *Automaton) describe(b *strings.Builder, name string) {
 			lines = append(lines, line)
 		}
 	}
-	if a.shownAs(a.Initial) == name {
+	if a.Whole(a.Initial) == name {
 		add("You begin here.")
 	}
 	for _, s := range a.States {
-		if end := a.Ends[s]; end != "" && a.shownAs(s) == name {
+		if end := a.Ends[s]; end != "" && a.Whole(s) == name {
 			add("The conversation has ended here: %s.", end)
 		}
 	}
 	for _, t := range a.Transitions {
-		if a.shownAs(t.From) != name {
+		if a.Whole(t.From) != name {
 			continue
 		}
 		if t.By == Agent && t.To == Nowhere {
 			continue
 		}
 		leads := ""
-		if t.To != Nowhere && a.shownAs(t.To) != name {
-			leads = ", which leads to " + a.shownAs(t.To)
+		if t.To != Nowhere && a.Whole(t.To) != name {
+			leads = ", which leads to " + string(a.Whole(t.To))
 		}
 		when := ""
 		if c := t.Condition(); len(c) > 0 {
@@ -99,11 +92,11 @@ func (a *Automaton) describe(b *strings.Builder, name string) {
 		case t.By == Agent:
 			add("You may %s%s%s.", phrase(t.On), when, leads)
 		case leads != "":
-			add("When %s%s, you are in %s.", event(t.On), when, a.shownAs(t.To))
+			add("When %s%s, you are in %s.", event(t.On), when, a.Whole(t.To))
 		}
 	}
 	for _, s := range a.States {
-		if text := a.Guidance[s]; text != "" && a.shownAs(s) == name {
+		if text := a.Guidance[s]; text != "" && a.Whole(s) == name {
 			add("%s", text)
 		}
 	}
