@@ -36,8 +36,8 @@ type Transition struct {
 // Nowhere is the target of a transition that refuses its event.
 const Nowhere State = ""
 
-// condition is everything that a transition demands.
-func (t *Transition) condition() Condition {
+// Condition is everything that a transition demands, its guard included.
+func (t *Transition) Condition() Condition {
 	if t.If == "" {
 		return t.When
 	}
@@ -62,12 +62,26 @@ type Automaton struct {
 	States      []State      `json:"states"` // the initial state, then in reading order
 	Transitions []Transition `json:"transitions"`
 
+	// Part says of a state that it is one of the steps inside another, as it was written:
+	// a call that waits for its result is inside the state that allows it. What is used
+	// of a budget and how long a timer of a state runs counts for all its parts together.
+	// By default a state is a part of itself.
+	Part map[State]State `json:"part,omitempty"`
+
 	Public   map[State]string `json:"public,omitempty"` // what a state is called outside; by default nothing
 	Ends     map[State]End    `json:"ends,omitempty"`
 	Guidance map[State]string `json:"guidance,omitempty"` // what to tell an agent that is refused; no part of the digest
-	Budgets  map[State]Budget `json:"budgets,omitempty"`  // of the time in a state
+	Budgets  map[State]Budget `json:"budgets,omitempty"`  // of what is done in a state and its parts, all visits together
 	Terms    *Terms           `json:"terms,omitempty"`
 	Places   map[State]Place  `json:"-"` // where a state was written, for findings
+}
+
+// Whole returns the state that a state is a part of.
+func (a *Automaton) Whole(s State) State {
+	if whole, ok := a.Part[s]; ok {
+		return whole
+	}
+	return s
 }
 
 // A Place is a line and a column of a text, from 1.

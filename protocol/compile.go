@@ -1,15 +1,21 @@
 package protocol
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/concordia-node/concordia/wire"
 )
 
-// An Event label and who causes it.
+// A Move is the label of an event and who causes it.
 type Move struct {
-	By Role
-	On Label
+	By Role  `json:"by"`
+	On Label `json:"on"`
 }
 
 func (m Move) compare(n Move) int {
@@ -25,14 +31,26 @@ type Compiled struct {
 	automaton *Automaton
 	states    []State
 	index     map[State]int
+	whole     []int    // of each state the one that it is a part of
 	moves     [][]Move // of each state, in order
 	next      []map[Move]*Decision
+	known     map[Move]bool // moves and refusals anywhere
+	labels    map[Label]bool
+	regexps   map[string]*regexp.Regexp
+	budget    amounts
+	reserve   amounts
+	budgets   []amounts // of each state
+	digest    func() (wire.Hash, error)
 }
 
 // Compile checks that an automaton is one and makes its decisions. It fails on states
 // that are not listed, and on conditions that cannot be decided.
 func Compile(a *Automaton) (*Compiled, error) {
-	c := &Compiled{automaton: a, index: map[State]int{}}
+	c := &Compiled{automaton: a, index: map[State]int{}, known: map[Move]bool{}, labels: map[Label]bool{}, regexps: map[string]*regexp.Regexp{}}
+	c.digest = sync.OnceValues(func() (wire.Hash, error) {
+		v, err := c.Canonical()
+		return v.Hash(), err
+	})
 	for _, s := range a.States {
 		if _, twice := c.index[s]; twice || s == Nowhere {
 			return nil, fmt.Errorf("compiling %s: state %q is listed twice, or is no name", a.Name, s)
@@ -42,6 +60,13 @@ func Compile(a *Automaton) (*Compiled, error) {
 	}
 	if _, ok := c.index[a.Initial]; !ok {
 		return nil, fmt.Errorf("compiling %s: the initial state %q is not listed", a.Name, a.Initial)
+	}
+	for _, s := range c.states {
+		whole, known := c.index[a.Whole(s)]
+		if !known {
+			return nil, fmt.Errorf("compiling %s: state %q is part of %q, which is not listed", a.Name, s, a.Whole(s))
+		}
+		c.whole = append(c.whole, whole)
 	}
 	rules := make([]map[Move][]rule, len(c.states))
 	for _, t := range a.Transitions {
@@ -57,7 +82,23 @@ func Compile(a *Automaton) (*Compiled, error) {
 			rules[from] = map[Move][]rule{}
 		}
 		m := Move{t.By, t.On}
-		rules[from][m] = append(rules[from][m], rule{t.condition(), to})
+		c.known[m], c.labels[t.On] = true, true
+		for _, test := range t.When {
+			if _, err := c.regexp(test.Matches); err != nil {
+				return nil, fmt.Errorf("compiling %s: %w", a.Name, err)
+			}
+		}
+		rules[from][m] = append(rules[from][m], rule{t.Condition(), to})
+	}
+	if a.Terms != nil {
+		for name, capture := range a.Terms.Captures {
+			if re, err := c.regexp(capture.Each); err != nil || re != nil && re.NumSubexp() != 1 {
+				return nil, fmt.Errorf("compiling %s: capture %s takes each of an expression without one group: %w", a.Name, name, cmp.Or(err, errGroup))
+			}
+		}
+	}
+	if err := c.limit(); err != nil {
+		return nil, fmt.Errorf("compiling %s: %w", a.Name, err)
 	}
 	c.moves = make([][]Move, len(c.states))
 	c.next = make([]map[Move]*Decision, len(c.states))
@@ -77,6 +118,44 @@ func Compile(a *Automaton) (*Compiled, error) {
 		slices.SortFunc(c.moves[i], Move.compare)
 	}
 	return c, nil
+}
+
+var errGroup = errors.New("it has another number of them")
+
+// regexp compiles an expression once; an empty one is none.
+func (c *Compiled) regexp(s string) (*regexp.Regexp, error) {
+	if re := c.regexps[s]; re != nil || s == "" {
+		return re, nil
+	}
+	re, err := regexp.Compile(s)
+	if err == nil {
+		c.regexps[s] = re
+	}
+	return re, err
+}
+
+// limit reads the budgets.
+func (c *Compiled) limit() (err error) {
+	a := c.automaton
+	if t := a.Terms; t != nil {
+		if c.budget, err = t.Budget.limits(); err != nil {
+			return err
+		}
+		if c.reserve, err = t.Reserve.limits(); err != nil {
+			return err
+		}
+	}
+	c.budgets = make([]amounts, len(c.states))
+	for s, b := range a.Budgets {
+		i, known := c.index[s]
+		if !known {
+			return fmt.Errorf("the state %q of a budget is not listed", s)
+		}
+		if c.budgets[i], err = b.limits(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Automaton returns what was compiled.
@@ -99,6 +178,9 @@ func (c *Compiled) Index(s State) int {
 
 // Initial returns the number of the initial state.
 func (c *Compiled) Initial() int { return c.index[c.automaton.Initial] }
+
+// Whole returns the number of the state that a state is a part of.
+func (c *Compiled) Whole(state int) int { return c.whole[state] }
 
 // Moves returns what can happen in a state, in order.
 func (c *Compiled) Moves(state int) []Move { return c.moves[state] }

@@ -20,11 +20,12 @@ type Condition []Test
 // tell whether it holds. What is proven of a protocol is proven whatever the answers
 // are.
 type Test struct {
-	At      Pointer
-	In      Set
-	Capture string // the value at At is the one captured under this name
-	Matches string // the text at At contains a match of this RE2 expression
-	Guard   Guard  // the program says so; At and In mean nothing
+	At      Pointer `json:"at"`
+	In      Set     `json:"in,omitzero"`
+	Capture string  `json:"capture,omitempty"` // the value at At is the one captured under this name
+	Among   bool    `json:"among,omitempty"`   // with Capture: it is one of the elements of what was captured
+	Matches string  `json:"matches,omitempty"` // the text at At contains a match of this RE2 expression
+	Guard   Guard   `json:"guard,omitempty"`   // the program says so; At and In mean nothing
 }
 
 // String writes the condition for people.
@@ -46,12 +47,14 @@ func (t Test) String() string {
 		return at + " is " + t.In.String()
 	}
 	negated := ""
-	if t.values().Equal(no) {
+	if t.IsNegated() {
 		negated = "not: "
 	}
 	switch {
 	case t.Guard != "":
 		return negated + string(t.Guard)
+	case t.Capture != "" && t.Among:
+		return fmt.Sprintf("%s%s is among what was captured as %s", negated, t.At, t.Capture)
 	case t.Capture != "":
 		return fmt.Sprintf("%s%s is what was captured as %s", negated, t.At, t.Capture)
 	}
@@ -118,6 +121,8 @@ func (t Test) dimension() string {
 	switch {
 	case t.Guard != "":
 		return "?guard " + string(t.Guard)
+	case t.Capture != "" && t.Among:
+		return "?among " + wire.Text(t.Capture).Canonical() + " at " + string(t.At)
 	case t.Capture != "":
 		return "?capture " + wire.Text(t.Capture).Canonical() + " at " + string(t.At)
 	case t.Matches != "":
@@ -128,6 +133,9 @@ func (t Test) dimension() string {
 
 // IsOpaque reports whether only the running protocol can tell what the test says.
 func (t Test) IsOpaque() bool { return strings.HasPrefix(t.dimension(), "?") }
+
+// IsNegated reports whether an opaque test wants that it does not hold.
+func (t Test) IsNegated() bool { return t.IsOpaque() && t.values().Equal(no) }
 
 // values is the set of answers that the test takes.
 func (t Test) values() Set {
@@ -188,6 +196,18 @@ var (
 	errCases     = errors.New("the conditions distinguish too many cases")
 	errDependent = errors.New("depend on each other: one is part of the other")
 )
+
+// Decide compiles conditions: the outcome is the number of the first that holds.
+func Decide(when ...Condition) (*Decision, error) {
+	rules := make([]rule, len(when))
+	for i, c := range when {
+		rules[i] = rule{c, i}
+	}
+	return decide(rules)
+}
+
+// Refuse returns the decision that no document has an outcome.
+func Refuse() *Decision { return leaf(-1) }
 
 // decide compiles ordered rules.
 func decide(rules []rule) (*Decision, error) {

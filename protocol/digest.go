@@ -16,8 +16,7 @@ import (
 // terms. Names of states, order, comments, guidance and the form in which it was
 // written do not change it.
 func (c *Compiled) Digest() (wire.Hash, error) {
-	v, err := c.Canonical()
-	return v.Hash(), err
+	return c.digest()
 }
 
 // Canonical returns the document that the digest is of.
@@ -27,6 +26,10 @@ func (c *Compiled) Canonical() (wire.Value, error) {
 	byNumber := make([]int, 0, n) // a state of each block
 	for number := range order.count {
 		byNumber = append(byNumber, order.state[number])
+	}
+	first := map[int]int{} // of each state the first of its parts
+	for i, s := range slices.Backward(byNumber) {
+		first[c.whole[s]] = i
 	}
 	states := make([]any, len(byNumber))
 	for i, s := range byNumber {
@@ -38,8 +41,12 @@ func (c *Compiled) Canonical() (wire.Value, error) {
 		if end := c.automaton.Ends[name]; end != "" {
 			state["end"] = string(end)
 		}
-		if b, ok := c.automaton.Budgets[name]; ok {
-			state["budget"] = b.encode()
+		if whole := c.whole[s]; c.counts(whole) {
+			if first[whole] != i {
+				state["part_of"] = first[whole]
+			} else if b, ok := c.automaton.Budgets[c.states[whole]]; ok {
+				state["budget"] = b.encode()
+			}
 		}
 		moves := []any{}
 		for _, m := range c.moves[s] {
@@ -64,7 +71,7 @@ func (c *Compiled) Canonical() (wire.Value, error) {
 		if !ok {
 			return 0, false
 		}
-		number, met := order.of[blocks[i]]
+		number, met := first[i]
 		return number, met
 	})
 	if err != nil {
@@ -80,12 +87,6 @@ func (c *Compiled) Canonical() (wire.Value, error) {
 // are: states of one block cannot be told apart by what happens in them. (Moore)
 func (c *Compiled) minimize() (block []int, n int) {
 	reached := c.Reachable()
-	timed := map[State]bool{}
-	if t := c.automaton.Terms; t != nil {
-		for _, timer := range t.Timers {
-			timed[timer.In] = true
-		}
-	}
 	block = make([]int, len(c.states))
 	known := map[string]int{}
 	assign := func(s int, signature string) int {
@@ -102,11 +103,8 @@ func (c *Compiled) minimize() (block []int, n int) {
 			continue
 		}
 		signature := fmt.Sprintf("%q %q", c.automaton.Public[name], c.automaton.Ends[name])
-		if b, ok := c.automaton.Budgets[name]; ok {
-			signature += fmt.Sprint(b.encode())
-		}
-		if timed[name] {
-			signature += " " + string(name) // its timer tells it apart
+		if whole := c.whole[s]; c.counts(whole) {
+			signature += fmt.Sprint(whole) // what is counted in it tells it apart
 		}
 		block[s] = assign(s, signature)
 	}
@@ -136,6 +134,23 @@ func (c *Compiled) minimize() (block []int, n int) {
 		}
 		block, n = next, len(known)
 	}
+}
+
+// counts reports whether something is counted in a state: its budget, or the time of
+// a timer.
+func (c *Compiled) counts(state int) bool {
+	name := c.states[state]
+	if _, ok := c.automaton.Budgets[name]; ok {
+		return true
+	}
+	if t := c.automaton.Terms; t != nil {
+		for _, timer := range t.Timers {
+			if timer.In == name {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // write writes the decision as one text, for comparison.

@@ -202,6 +202,40 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
+// What is counted in a state tells it apart from others of which the same can be said,
+// and parts of it are counted together.
+func TestDigestOfParts(t *testing.T) {
+	parts := func(part map[State]State, budgets map[State]Budget) wire.Hash {
+		return digest(t, compiled(t, &Automaton{
+			Name: "parts", Initial: "a", States: []State{"a", "b", "c"}, Part: part, Budgets: budgets,
+			Transitions: []Transition{
+				{From: "a", On: "x", By: Agent, To: "b"}, {From: "b", On: "x", By: Agent, To: "c"}, {From: "c", On: "x", By: Agent, To: "a"},
+			},
+		}))
+	}
+	one := Budget{Calls: 1}
+	seen := map[wire.Hash]string{}
+	for name, h := range map[string]wire.Hash{
+		"nothing counts":           parts(nil, nil),
+		"in one":                   parts(nil, map[State]Budget{"a": one}),
+		"in each by itself":        parts(nil, map[State]Budget{"a": one, "b": one, "c": one}),
+		"in two together":          parts(map[State]State{"b": "a"}, map[State]Budget{"a": one}),
+		"in all together":          parts(map[State]State{"b": "a", "c": "a"}, map[State]Budget{"a": one}),
+		"in two together, and one": parts(map[State]State{"b": "a"}, map[State]Budget{"a": one, "c": one}),
+	} {
+		if other, twice := seen[h]; twice {
+			t.Errorf("%s and %s have one digest", name, other)
+		}
+		seen[h] = name
+	}
+	if parts(map[State]State{"b": "a"}, nil) != parts(nil, nil) {
+		t.Error("parts mean something where nothing counts")
+	}
+	if parts(map[State]State{"a": "b"}, map[State]Budget{"b": one}) != parts(map[State]State{"b": "a"}, map[State]Budget{"a": one}) {
+		t.Error("which of two is part of the other means something")
+	}
+}
+
 func TestCompileRefuses(t *testing.T) {
 	for what, spoil := range map[string]func(*Automaton){
 		"a state twice":      func(a *Automaton) { a.States = append(a.States, "s0") },

@@ -11,7 +11,7 @@ func (a *Automaton) Table() string {
 	var b strings.Builder
 	b.WriteString("| From | On | By | If | To |\n|------|----|----|----|----|\n")
 	for _, row := range a.rows() {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", row.From, strings.Join(row.labels, ", "), row.By, row.condition(), row.To)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", row.From, strings.Join(row.labels, ", "), row.By, strings.ReplaceAll(row.Condition().String(), "|", "\\|"), row.To)
 	}
 	return b.String()
 }
@@ -28,8 +28,11 @@ func (a *Automaton) DOT() string {
 		fmt.Fprintf(&b, "\t%q%s;\n", s, shape)
 	}
 	for _, row := range a.rows() {
+		if row.To == Nowhere {
+			continue
+		}
 		label := fmt.Sprintf("%s\n%s", row.By, strings.ReplaceAll(strings.Join(row.labels, "\n"), "`", ""))
-		if when := row.condition().String(); when != "" {
+		if when := row.Condition().String(); when != "" {
 			label += fmt.Sprintf("\n[%s]", when)
 		}
 		fmt.Fprintf(&b, "\t%q -> %q [label=%q];\n", row.From, row.To, label)
@@ -60,3 +63,34 @@ func (a *Automaton) rows() []row {
 	}
 	return rows
 }
+
+// Mermaid returns the automaton as a Mermaid state diagram.
+func (a *Automaton) Mermaid() string {
+	var b strings.Builder
+	b.WriteString("stateDiagram-v2\n\tdirection LR\n")
+	id := make(map[State]string, len(a.States))
+	for i, s := range a.States {
+		id[s] = fmt.Sprint("s", i)
+		fmt.Fprintf(&b, "\tstate %s as %s\n", mermaid.Replace(fmt.Sprintf("%q", s)), id[s])
+	}
+	fmt.Fprintf(&b, "\t[*] --> %s\n", id[a.Initial])
+	for _, row := range a.rows() {
+		if row.To == Nowhere {
+			continue
+		}
+		label := fmt.Sprintf("%s: %s", row.By, strings.ReplaceAll(strings.Join(row.labels, ", "), "`", ""))
+		if when := row.Condition().String(); when != "" {
+			label += fmt.Sprintf(" [%s]", when)
+		}
+		fmt.Fprintf(&b, "\t%s --> %s: %s\n", id[row.From], id[row.To], mermaid.Replace(label))
+	}
+	for _, s := range a.States {
+		if a.Ends[s] != "" {
+			fmt.Fprintf(&b, "\t%s --> [*]\n", id[s])
+		}
+	}
+	return b.String()
+}
+
+// mermaid writes what would end a label, or be markup, as entities.
+var mermaid = strings.NewReplacer(";", "#59;", "#", "#35;", "<", "#lt;", ">", "#gt;", "\n", " ", `\"`, "#quot;")

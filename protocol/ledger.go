@@ -1,43 +1,62 @@
 package protocol
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"strings"
 	"time"
-
-	"github.com/concordia-node/concordia/wire"
 )
 
-// A ledger is what a conversation has used of its budgets, and what it has handed to
-// others. Used, held and free are together what there was.
-type ledger struct {
-	used   map[string]*big.Rat // calls, bytes, tokens, "money EUR"
-	held   map[string]*big.Rat // by conversations that were handed a part
-	states map[int]int64       // calls in each state
-}
+// Amounts are exact numbers by what they are of: "calls", "bytes", "tokens", or
+// "money" and a currency.
+type amounts map[string]*big.Rat
 
-func (l *ledger) get(m map[string]*big.Rat, name string) *big.Rat {
+func (m amounts) get(name string) *big.Rat {
 	if x := m[name]; x != nil {
 		return x
 	}
 	return new(big.Rat)
 }
 
-// limits returns a budget by name.
-func (b *Budget) limits() map[string]*big.Rat {
-	m := map[string]*big.Rat{}
+// add returns m with an amount more, which may be negative.
+func (m amounts) add(name string, x *big.Rat) amounts {
+	if m == nil {
+		m = amounts{}
+	}
+	m[name] = new(big.Rat).Add(m.get(name), x)
+	return m
+}
+
+// A ledger is what a conversation has used of its budgets, and what it has handed to
+// others. Used, held and free are together what there was. The instances of a
+// conversation have one ledger.
+type ledger struct {
+	used    amounts
+	held    amounts // by conversations that were handed a part
+	strikes int64
+	halted  bool
+	began   time.Time
+}
+
+var errAmount = errors.New("an amount of money is a decimal number of at most 40 digits")
+
+// limits returns a budget as amounts.
+func (b *Budget) limits() (amounts, error) {
+	var m amounts
 	for name, n := range map[string]int64{"calls": b.Calls, "bytes": b.Bytes, "tokens": b.Tokens} {
 		if n > 0 {
-			m[name] = new(big.Rat).SetInt64(n)
+			m = m.add(name, new(big.Rat).SetInt64(n))
 		}
 	}
 	for currency, text := range b.Money {
-		if x, ok := amount(text); ok {
-			m["money "+currency] = x
+		x, ok := amount(text)
+		if !ok {
+			return nil, fmt.Errorf("the budget of %s: %w", currency, errAmount)
 		}
+		m = m.add("money "+currency, x)
 	}
-	return m
+	return m, nil
 }
 
 // amount reads a decimal number that is not negative.
@@ -45,188 +64,155 @@ func amount(text string) (*big.Rat, bool) {
 	if text == "" || len(text) > 40 || strings.Trim(text, "0123456789.") != "" {
 		return nil, false
 	}
-	x, ok := new(big.Rat).SetString(text)
-	return x, ok
+	return new(big.Rat).SetString(text)
 }
 
-// needs returns what an event uses, by name.
-func needs(e *Event) map[string]*big.Rat {
-	var m map[string]*big.Rat
-	put := func(name string, x *big.Rat) {
-		if m == nil {
-			m = map[string]*big.Rat{}
-		}
-		m[name] = x
-	}
+var oneCall = big.NewRat(1, 1)
+
+// needs returns what an event uses, and false if nobody can tell.
+func needs(e *Event) (amounts, bool) {
+	var m amounts
 	if isCall(e) {
-		put("calls", big.NewRat(1, 1))
+		m = m.add("calls", oneCall)
 	}
 	if e.Used.Bytes > 0 {
-		put("bytes", new(big.Rat).SetInt64(e.Used.Bytes))
+		m = m.add("bytes", new(big.Rat).SetInt64(e.Used.Bytes))
 	}
 	if e.Used.Tokens > 0 {
-		put("tokens", new(big.Rat).SetInt64(e.Used.Tokens))
+		m = m.add("tokens", new(big.Rat).SetInt64(e.Used.Tokens))
 	}
-	if x, ok := amount(e.Used.Money); ok {
-		put("money "+e.Used.Currency, x)
+	if e.Used.Money == "" {
+		return m, true
 	}
-	return m
+	x, ok := amount(e.Used.Money)
+	if !ok {
+		return m, false
+	}
+	return m.add("money "+e.Used.Currency, x), true
 }
 
 func isCall(e *Event) bool { return e.By == Agent && strings.HasPrefix(string(e.On), "call:") }
 
-// lacks returns the name of a budget that does not suffice for an event, or "". What a
-// result uses has been used: only what the agent does is held to budgets.
-func (l *ledger) lacks(c *Compiled, state int, e *Event) string {
-	t := c.automaton.Terms
-	if e.By != Agent || t == nil && c.automaton.Budgets == nil {
-		return ""
-	}
-	if b, ok := c.automaton.Budgets[c.states[state]]; ok && isCall(e) && b.Calls > 0 && l.states[state] >= b.Calls {
-		return "calls in " + string(c.states[state])
-	}
-	if t == nil || t.Budget.isZero() {
-		return ""
-	}
-	tool, _ := strings.CutPrefix(string(e.On), "call:")
-	reserve := t.Reserve.limits()
-	for _, name := range t.ReserveFor {
-		if name == tool {
-			reserve = nil
-		}
-	}
-	limits := t.Budget.limits()
-	for name, x := range needs(e) {
-		limit, ok := limits[name]
-		if !ok {
-			continue
-		}
-		rest := new(big.Rat).Sub(limit, l.get(l.used, name))
-		rest.Sub(rest, l.get(l.held, name))
-		if r := reserve[name]; r != nil {
-			rest.Sub(rest, r)
-		}
-		if rest.Cmp(x) < 0 {
-			return name
-		}
-	}
-	return ""
+// budgeted reports whether anything is counted.
+func (c *Compiled) budgeted(state int) bool {
+	return c.budget != nil || c.budgets[c.whole[state]] != nil
 }
 
-func (b *Budget) isZero() bool {
-	return b.Calls == 0 && b.Bytes == 0 && b.Tokens == 0 && b.Wall == 0 && len(b.Money) == 0
+// lacks returns the name of a budget that does not suffice for an event, or "". What a
+// result uses has been used: only what the agent does is held to budgets. Where it is
+// not known beforehand what a call will use of bytes and tokens, it is refused when
+// they are used up.
+func (m *Monitor) lacks(e *Event) string {
+	c := m.c
+	if e.By != Agent {
+		return ""
+	}
+	whole := c.whole[m.state]
+	if b, ok := c.automaton.Budgets[c.states[whole]]; ok && past(m.entered, b.Wall, e.Time) {
+		return "wall in " + string(c.states[whole])
+	}
+	if t := c.automaton.Terms; t != nil && past(m.ledger.began, t.Budget.Wall, e.Time) {
+		return "wall"
+	}
+	if !c.budgeted(m.state) {
+		return ""
+	}
+	need, ok := needs(e)
+	if !ok {
+		return "money " + e.Used.Currency
+	}
+	if name := lack(c.budgets[whole], m.spent[whole], nil, nil, need, isCall(e)); name != "" {
+		return name + " in " + string(c.states[whole])
+	}
+	reserve := c.reserve
+	if t := c.automaton.Terms; t != nil {
+		tool, _ := strings.CutPrefix(string(e.On), "call:")
+		for _, name := range t.ReserveFor {
+			if name == tool {
+				reserve = nil
+			}
+		}
+	}
+	return lack(c.budget, m.ledger.used, m.ledger.held, reserve, need, isCall(e))
+}
+
+func past(from time.Time, wall time.Duration, now time.Time) bool {
+	return wall > 0 && !from.IsZero() && !now.IsZero() && !now.Before(from.Add(wall))
+}
+
+func lack(limits, used, held, reserve, need amounts, call bool) string {
+	lacking := ""
+	note := func(name string) {
+		if lacking == "" || name < lacking {
+			lacking = name
+		}
+	}
+	money := false
+	for name, limit := range limits {
+		money = money || strings.HasPrefix(name, "money ")
+		rest := new(big.Rat).Sub(limit, used.get(name))
+		rest.Sub(rest, held.get(name))
+		rest.Sub(rest, reserve.get(name))
+		x := need.get(name)
+		if rest.Cmp(x) < 0 && x.Sign() > 0 || call && x.Sign() == 0 && rest.Sign() <= 0 && (name == "bytes" || name == "tokens") {
+			note(name)
+		}
+	}
+	for name, x := range need {
+		if money && strings.HasPrefix(name, "money ") && limits[name] == nil && x.Sign() > 0 {
+			note(name) // who may spend one currency may not spend another
+		}
+	}
+	return lacking
 }
 
 // spend counts what an event uses.
-func (l *ledger) spend(c *Compiled, state int, e *Event) {
-	if c.automaton.Terms == nil && c.automaton.Budgets == nil {
+func (m *Monitor) spend(e *Event) {
+	if !m.c.budgeted(m.state) {
 		return
 	}
-	if isCall(e) {
-		if l.states == nil {
-			l.states = map[int]int64{}
-		}
-		l.states[state]++
-	}
-	for name, x := range needs(e) {
-		if l.used == nil {
-			l.used = map[string]*big.Rat{}
-		}
-		l.used[name] = new(big.Rat).Add(l.get(l.used, name), x)
-	}
-}
-
-func (l *ledger) encode() wire.M {
-	states := wire.M{}
-	for s, n := range l.states {
-		states[fmt.Sprint(s)] = n
-	}
-	write := func(m map[string]*big.Rat) wire.M {
-		out := wire.M{}
-		for name, x := range m {
-			out[name] = x.RatString()
-		}
-		return out
-	}
-	return wire.M{"used": write(l.used), "held": write(l.held), "states": states}
-}
-
-func (l *ledger) decode(r wire.Reader) error {
-	read := func(of wire.Value) (map[string]*big.Rat, error) {
-		m := map[string]*big.Rat{}
-		for name, v := range of.Members() {
-			x, ok := new(big.Rat).SetString(v.Text())
-			if !ok || len(v.Text()) > 100 {
-				return nil, errSnapshot
+	need, _ := needs(e)
+	whole := m.c.whole[m.state]
+	for name, x := range need {
+		m.ledger.used = m.ledger.used.add(name, x)
+		if m.c.budgets[whole] != nil {
+			if m.spent == nil {
+				m.spent = map[int]amounts{}
 			}
-			m[name] = x
+			m.spent[whole] = m.spent[whole].add(name, x)
 		}
-		return m, nil
 	}
-	var err error
-	if l.used, err = read(r.Object("used").Whole()); err != nil {
-		return err
-	}
-	if l.held, err = read(r.Object("held").Whole()); err != nil {
-		return err
-	}
-	l.states = map[int]int64{}
-	for name, v := range r.Object("states").Whole().Members() {
-		var s int
-		var n int64
-		if _, err := fmt.Sscan(name, &s); err != nil {
-			return errSnapshot
-		}
-		if _, err := fmt.Sscan(v.Canonical(), &n); err != nil {
-			return errSnapshot
-		}
-		l.states[s] = n
-	}
-	return nil
 }
 
 // A Balance is what became of one budget of a conversation: Used, Held by conversations
 // that were handed a part of it, and Free, which are together the Total.
 type Balance struct{ Total, Used, Held, Free *big.Rat }
 
-// Balances returns the balance of each budget that has a limit.
+// Balances returns the balance of each budget that has a limit. Free is negative if a
+// result used more than there was.
 func (m *Monitor) Balances() map[string]Balance {
 	all := map[string]Balance{}
-	t := m.c.automaton.Terms
-	if t == nil {
-		return all
-	}
-	for name, total := range t.Budget.limits() {
-		used, held := m.ledger.get(m.ledger.used, name), m.ledger.get(m.ledger.held, name)
+	for name, total := range m.c.budget {
+		used, held := m.ledger.used.get(name), m.ledger.held.get(name)
 		free := new(big.Rat).Sub(total, used)
-		all[name] = Balance{total, used, held, free.Sub(free, held)}
+		all[name] = Balance{new(big.Rat).Set(total), new(big.Rat).Set(used), new(big.Rat).Set(held), free.Sub(free, held)}
 	}
 	return all
 }
 
 // HandOff takes a part of the budget out of a conversation, for another one that this
-// one begins. What is not free, or kept in reserve, is refused.
+// one begins. What is not free, or kept in reserve, is refused, and so is money in a
+// currency of which there is none.
 func (m *Monitor) HandOff(part Budget) error {
-	balances := m.Balances()
-	reserve := m.c.automaton.Terms.reserve()
-	for name, x := range part.limits() {
-		b, ok := balances[name]
-		if !ok {
-			continue // without a limit there is enough for everybody
-		}
-		free := new(big.Rat).Set(b.Free)
-		if r := reserve[name]; r != nil {
-			free.Sub(free, r)
-		}
-		if free.Cmp(x) < 0 {
-			return fmt.Errorf("handing off: of %s only %s is free", name, free.RatString())
-		}
+	parts, err := part.limits()
+	if err != nil {
+		return fmt.Errorf("handing off: %w", err)
 	}
-	for name, x := range part.limits() {
-		if m.ledger.held == nil {
-			m.ledger.held = map[string]*big.Rat{}
-		}
-		m.ledger.held[name] = new(big.Rat).Add(m.ledger.get(m.ledger.held, name), x)
+	if name := lack(m.c.budget, m.ledger.used, m.ledger.held, m.c.reserve, parts, false); name != "" {
+		return fmt.Errorf("handing off: not so much of %s is free", name)
+	}
+	for name, x := range parts {
+		m.ledger.held = m.ledger.held.add(name, x)
 	}
 	return nil
 }
@@ -234,37 +220,29 @@ func (m *Monitor) HandOff(part Budget) error {
 // Settle takes back a part that was handed off: what the other conversation used is
 // used, the rest is free again.
 func (m *Monitor) Settle(part, used Budget) error {
-	spent := used.limits()
+	parts, err := part.limits()
+	if err != nil {
+		return fmt.Errorf("settling: %w", err)
+	}
+	spent, err := used.limits()
+	if err != nil {
+		return fmt.Errorf("settling: %w", err)
+	}
 	for name, x := range spent {
-		if y := part.limits()[name]; y == nil || y.Cmp(x) < 0 {
+		if parts.get(name).Cmp(x) < 0 {
 			return fmt.Errorf("settling: more of %s was used than handed off", name)
 		}
 	}
-	for name, x := range part.limits() {
-		held := m.ledger.get(m.ledger.held, name)
-		if held.Cmp(x) < 0 {
+	for name, x := range parts {
+		if m.ledger.held.get(name).Cmp(x) < 0 {
 			return fmt.Errorf("settling: less of %s was handed off", name)
 		}
-		m.ledger.held[name] = new(big.Rat).Sub(held, x)
-		if y := spent[name]; y != nil {
-			if m.ledger.used == nil {
-				m.ledger.used = map[string]*big.Rat{}
-			}
-			m.ledger.used[name] = new(big.Rat).Add(m.ledger.get(m.ledger.used, name), y)
-		}
+	}
+	for name, x := range parts {
+		m.ledger.held = m.ledger.held.add(name, new(big.Rat).Neg(x))
+	}
+	for name, x := range spent {
+		m.ledger.used = m.ledger.used.add(name, x)
 	}
 	return nil
-}
-
-func (t *Terms) reserve() map[string]*big.Rat {
-	if t == nil {
-		return nil
-	}
-	return t.Reserve.limits()
-}
-
-// overdue reports whether the wall budget is over.
-func (m *Monitor) overdue(now time.Time) bool {
-	t := m.c.automaton.Terms
-	return t != nil && t.Budget.Wall > 0 && !m.began.IsZero() && !now.IsZero() && !now.Before(m.began.Add(t.Budget.Wall))
 }

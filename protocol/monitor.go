@@ -1,9 +1,7 @@
 package protocol
 
 import (
-	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -33,20 +31,20 @@ type MonitorOptions struct {
 	After func(Event, Verdict)
 }
 
-// A Monitor follows one conversation. It is not for several goroutines at once.
+// A Monitor follows one conversation. It is not for several goroutines at once: who
+// has several takes a lock around Step and what depends on its verdict.
 type Monitor struct {
-	c       *Compiled
-	opts    MonitorOptions
-	regexps map[string]*regexp.Regexp
+	c      *Compiled
+	opts   MonitorOptions
+	ledger *ledger
+	key    string // of the instance
 
 	state    int
 	seq      int
-	halted   bool
-	strikes  int64
 	captured map[string]wire.Value
-	ledger   ledger
-	began    time.Time
+	spent    map[int]amounts // in each state that has a budget
 	entered  time.Time
+	fired    map[string]time.Time // when timers fired that moved nothing
 	tail     [tailLen]Past
 }
 
@@ -55,29 +53,25 @@ const tailLen = 8
 
 // NewMonitor returns a monitor in the initial state.
 func NewMonitor(c *Compiled, opts MonitorOptions) (*Monitor, error) {
-	if opts.Mode == "" {
+	switch opts.Mode {
+	case "":
 		opts.Mode = Enforce
+	case Enforce, Observe, Halt:
+	default:
+		return nil, fmt.Errorf("monitoring %s: there is no mode %q", c.automaton.Name, opts.Mode)
 	}
-	m := &Monitor{c: c, opts: opts, state: c.Initial(), regexps: map[string]*regexp.Regexp{}}
 	for _, t := range c.opaque() {
-		switch {
-		case t.Guard != "" && opts.Guards[t.Guard] == nil:
+		if t.Guard != "" && opts.Guards[t.Guard] == nil {
 			return nil, fmt.Errorf("monitoring %s: nobody answers the guard %q", c.automaton.Name, t.Guard)
-		case t.Matches != "":
-			re, err := regexp.Compile(t.Matches)
-			if err != nil {
-				return nil, fmt.Errorf("monitoring %s: %w", c.automaton.Name, err)
-			}
-			m.regexps[t.Matches] = re
 		}
 	}
-	return m, nil
+	return &Monitor{c: c, opts: opts, ledger: &ledger{}, state: c.Initial()}, nil
 }
 
 // opaque returns the opaque tests of an automaton.
 func (c *Compiled) opaque() (list []Test) {
 	for _, t := range c.automaton.Transitions {
-		for _, test := range t.condition() {
+		for _, test := range t.Condition() {
 			if test.IsOpaque() {
 				list = append(list, test)
 			}
@@ -97,7 +91,7 @@ func (m *Monitor) Compiled() *Compiled { return m.c }
 
 // Allowed returns what a role can do now, if documents and guards allow.
 func (m *Monitor) Allowed(by Role) (list []Move) {
-	if m.halted {
+	if m.ledger.halted {
 		return nil
 	}
 	for _, move := range m.c.moves[m.state] {
@@ -115,20 +109,24 @@ const UnrecognizedLabel Label = "Unrecognized"
 // Step judges an event and, if it is legal, moves. Timers that are due fire before it.
 func (m *Monitor) Step(e Event) Verdict {
 	m.Advance(e.Time)
-	v := m.judge(&e)
-	m.tail[m.seq%tailLen] = Past{e.Move, v.Kind}
+	return m.record(&e, m.judge(&e))
+}
+
+// record counts an event that was judged.
+func (m *Monitor) record(e *Event, v Verdict) Verdict {
+	m.tail[m.seq%tailLen] = Past{v.Move, v.Kind}
 	m.seq++
 	v.Seq = m.seq
 	if m.opts.After != nil {
-		m.opts.After(e, v)
+		m.opts.After(*e, v)
 	}
 	return v
 }
 
 func (m *Monitor) judge(e *Event) Verdict {
 	from := m.c.states[m.state]
-	v := Verdict{From: from, To: from, Move: e.Move}
-	if m.halted {
+	v := Verdict{From: from, To: from, Move: e.Move, Instance: m.key}
+	if m.ledger.halted {
 		return m.refuse(v, Blocked, Halted)
 	}
 	to := -1
@@ -136,110 +134,107 @@ func (m *Monitor) judge(e *Event) Verdict {
 		if to = d.outcome; !d.isLeaf() {
 			to = d.of(e.Doc, func(t Test) bool { return m.tell(t, e) })
 		}
+	} else if m.passes(e.Move) {
+		to = m.state
 	}
 	if to < 0 {
 		return m.illegal(v)
 	}
-	if m.overdue(e.Time) && e.By == Agent {
-		v.Budget = "wall"
-		return m.refuse(v, Blocked, OverSpent)
-	}
-	if name := m.ledger.lacks(m.c, m.state, e); name != "" {
+	if name := m.lacks(e); name != "" {
 		v.Budget = name
 		return m.refuse(v, Blocked, OverSpent)
 	}
-	if e.Time.IsZero() {
-		e.Time = m.entered
-	}
-	m.ledger.spend(m.c, m.state, e)
+	m.spend(e)
 	m.capture(e)
 	m.move(to, e.Time)
 	v.Kind, v.To = Ok, m.c.states[to]
 	return v
 }
 
+// move goes to a state. An event without a time happens when the one before it did.
 func (m *Monitor) move(to int, now time.Time) {
-	if m.began.IsZero() {
-		m.began = now
+	if m.ledger.began.IsZero() {
+		m.ledger.began = now
 	}
-	if to != m.state {
+	if now.IsZero() {
+		now = m.entered
+	}
+	if m.entered.IsZero() || m.c.whole[to] != m.c.whole[m.state] {
 		m.entered = now
+		for name := range m.fired {
+			if m.c.automaton.Terms.Timers[name].In != "" {
+				delete(m.fired, name)
+			}
+		}
 	}
 	m.state = to
 }
 
 // illegal says what kind of refusal an event gets that has no transition.
 func (m *Monitor) illegal(v Verdict) Verdict {
-	known := m.c.knows(v.Move)
-	switch {
-	case v.Move.On == UnrecognizedLabel || !known:
-		if m.passes(v.Move) {
-			v.Kind = Ok
-			return v
-		}
+	switch known := m.c.labels[v.Move.On]; {
+	case v.Move.On == UnrecognizedLabel || !known && m.opts.Mode != Halt:
 		return m.refuse(v, Unrecognized, "")
 	case len(m.c.moves[m.state]) == 0:
 		return m.refuse(v, Blocked, Ended)
-	case v.Move.By == Agent && m.c.awaits(m.state):
+	case v.Move.By == Agent && m.c.Awaits(m.state):
 		return m.refuse(v, Blocked, Busy)
 	}
 	v = m.refuse(v, Violation, "")
-	switch m.opts.Mode {
-	case Halt:
-		m.halted = true
-	case Enforce:
-		m.strikes++
-		v.Refusal.Strikes = m.strikes
-		if t := m.c.automaton.Terms; t != nil && t.Budget.Strikes > 0 && m.strikes >= t.Budget.Strikes {
-			m.halted = true
+	switch {
+	case m.opts.Mode == Halt:
+		m.ledger.halted = true
+	case m.opts.Mode == Enforce && v.Move.By == Agent:
+		m.ledger.strikes++
+		v.Refusal.Strikes = m.ledger.strikes
+		if t := m.c.automaton.Terms; t != nil && t.Budget.Strikes > 0 && m.ledger.strikes >= t.Budget.Strikes {
+			m.ledger.halted = true
 		}
 	}
 	return v
 }
 
-// passes reports whether the policy lets an event through that no label fits.
+// passes reports whether an event that has no transition in the state is let through
+// and moves nothing: the result of a call that only read and on which nothing depends
+// here, and what the policy of the protocol lets through of events that it does not
+// know.
 func (m *Monitor) passes(move Move) bool {
 	t := m.c.automaton.Terms
 	if t == nil || move.On == UnrecognizedLabel {
 		return false
 	}
-	switch t.Unrecognized {
-	case Pass:
-		return true
-	case PassIfRead:
-		tool, isCall := strings.CutPrefix(string(move.On), "call:")
-		return !isCall || t.Tools[tool].Effect == Reads
-	}
-	return false
-}
-
-// knows reports whether a move is anywhere in the protocol.
-func (c *Compiled) knows(m Move) bool {
-	for _, of := range c.next {
-		if of[m] != nil {
+	kind, rest, _ := strings.Cut(string(move.On), ":")
+	if kind == "ret" && move.By == Environment {
+		tool := rest
+		if i := strings.LastIndexByte(rest, ':'); i >= 0 {
+			tool = rest[:i]
+		}
+		if t.Tools[tool].Effect == Reads {
 			return true
 		}
 	}
-	return slices.ContainsFunc(c.automaton.Transitions, func(t Transition) bool { return t.By == m.By && t.On == m.On })
+	if m.c.labels[move.On] || move.By == Agent && len(m.c.moves[m.state]) == 0 {
+		return false
+	}
+	return t.Unrecognized == Pass || t.Unrecognized == PassIfRead && (kind != "call" || t.Tools[rest].Effect == Reads)
 }
 
-// awaits reports whether a call waits for its result in a state: all that the agent can
-// do is wait.
-func (c *Compiled) awaits(state int) bool {
-	result := false
+// Awaits reports whether a call waits for its result in a state, or an approval for its
+// answer: the state is a step inside another that ends with that, or there is nothing
+// else for the agent to do.
+func (c *Compiled) Awaits(state int) bool {
+	result, acts := false, false
 	for _, m := range c.moves[state] {
-		if m.By == Agent {
-			return false
-		}
-		result = result || strings.HasPrefix(string(m.On), "ret:")
+		acts = acts || m.By == Agent
+		result = result || m.By == Environment && (strings.HasPrefix(string(m.On), "ret:") || strings.HasPrefix(string(m.On), "grant:"))
 	}
-	return result
+	return result && (!acts || c.whole[state] != state)
 }
 
 func (m *Monitor) refuse(v Verdict, kind Kind, reason Reason) Verdict {
 	v.Kind, v.Reason = kind, reason
-	r := &Refusal{Allowed: m.Allowed(v.Move.By), Guidance: m.c.automaton.Guidance[m.c.states[m.state]], Strikes: m.strikes}
-	if !m.halted {
+	r := &Refusal{Allowed: m.Allowed(v.Move.By), Guidance: m.c.automaton.Guidance[m.c.states[m.state]], Strikes: m.ledger.strikes}
+	if !m.ledger.halted {
 		r.Unlock = m.c.Unlock(m.state, v.Move)
 	}
 	for i := max(0, m.seq-tailLen); i < m.seq; i++ {
@@ -256,10 +251,19 @@ func (m *Monitor) tell(t Test, e *Event) bool {
 		return m.opts.Guards[t.Guard](*e)
 	case t.Capture != "":
 		known, ok := m.captured[t.Capture]
+		if t.Among {
+			v := t.At.Look(e.Doc)
+			for _, one := range known.Elems() {
+				if one.Equal(v) {
+					return true
+				}
+			}
+			return false
+		}
 		return ok && known.Kind() != wire.Absent && t.At.Look(e.Doc).Equal(known)
 	}
 	v := t.At.Look(e.Doc)
-	return v.Kind() == wire.String && m.regexps[t.Matches].MatchString(v.Text())
+	return v.Kind() == wire.String && m.c.regexps[t.Matches].MatchString(v.Text())
 }
 
 // capture keeps what an event brings.
@@ -275,46 +279,78 @@ func (m *Monitor) capture(e *Event) {
 		if m.captured == nil {
 			m.captured = map[string]wire.Value{}
 		}
-		m.captured[name] = c.At.Look(e.Doc)
+		m.captured[name] = m.c.taken(&c, e.Doc)
 	}
 }
 
+// maxTaken bounds the list of a capture.
+const maxTaken = 10000
+
+// taken returns what a capture takes out of a document.
+func (c *Compiled) taken(from *Capture, doc wire.Value) wire.Value {
+	v := from.At.Look(doc)
+	if from.Each == "" {
+		return v
+	}
+	list := []string{}
+	for _, match := range c.regexps[from.Each].FindAllStringSubmatch(v.Text(), maxTaken) {
+		list = append(list, match[1])
+	}
+	all, err := wire.Encode(list)
+	if err != nil {
+		return wire.Value{} // it is no text of a document that was parsed
+	}
+	return all
+}
+
 // Advance fires the timers that are due at a time, in order, and returns the verdicts.
+// A timer of the whole conversation fires once; one of a state each time its period is
+// over while the conversation is there.
 func (m *Monitor) Advance(now time.Time) (fired []Verdict) {
 	t := m.c.automaton.Terms
-	if t == nil || now.IsZero() || m.halted {
+	if t == nil || len(t.Timers) == 0 || now.IsZero() {
 		return nil
 	}
-	for len(fired) <= len(t.Timers) {
-		var next string
-		var due time.Time
-		for name, timer := range t.Timers {
-			from := m.began
-			if timer.In != "" {
-				if from = m.entered; timer.In != m.State() {
-					continue
-				}
-			}
-			at := from.Add(timer.After)
-			d := m.c.next[m.state][Move{Clock, Label("timer:" + name)}]
-			if from.IsZero() || d == nil || at.After(now) || next != "" && (at.After(due) || at.Equal(due) && name > next) {
-				continue
-			}
-			next, due = name, at
+	for len(fired) < maxFired && !m.ledger.halted {
+		name, due := m.nextTimer()
+		if name == "" || due.After(now) {
+			break
 		}
-		if next == "" {
-			return fired
+		e := Event{Move: Move{Clock, Label("timer:" + name)}, Time: due}
+		if m.fired == nil {
+			m.fired = map[string]time.Time{}
 		}
-		v := m.judge(&Event{Move: Move{Clock, Label("timer:" + next)}, Time: due})
-		m.tail[m.seq%tailLen] = Past{v.Move, v.Kind}
-		m.seq++
-		v.Seq = m.seq
-		fired = append(fired, v)
-		if v.Kind != Ok || v.From == v.To {
-			return fired
-		}
+		m.fired[name] = due
+		fired = append(fired, m.record(&e, m.judge(&e)))
 	}
 	return fired
+}
+
+// maxFired bounds how many timers fire at once, when nobody looked for long.
+const maxFired = 1000
+
+// nextTimer returns the timer that is due first of those that do something here.
+func (m *Monitor) nextTimer() (next string, due time.Time) {
+	for name, timer := range m.c.automaton.Terms.Timers {
+		from, last := m.ledger.began, m.fired[name]
+		if timer.In != "" {
+			if timer.In != m.c.states[m.c.whole[m.state]] {
+				continue
+			}
+			if from = m.entered; last.After(from) {
+				from = last
+			}
+		} else if !last.IsZero() {
+			continue
+		}
+		if from.IsZero() || timer.After <= 0 || m.c.next[m.state][Move{Clock, Label("timer:" + name)}] == nil {
+			continue
+		}
+		if at := from.Add(timer.After); next == "" || at.Before(due) || at.Equal(due) && name < next {
+			next, due = name, at
+		}
+	}
+	return next, due
 }
 
 // Unlock returns a shortest way from a state to one where a move is possible, with the
@@ -352,91 +388,4 @@ func (c *Compiled) Unlock(state int, want Move) []Move {
 		}
 	}
 	return nil
-}
-
-// Snapshot returns the state of the conversation, for [Restore].
-func (m *Monitor) Snapshot() (wire.Value, error) {
-	h, err := m.c.Digest()
-	if err != nil {
-		return wire.Value{}, err
-	}
-	captured := wire.M{}
-	for name, v := range m.captured {
-		if v.Kind() != wire.Absent {
-			captured[name] = v
-		}
-	}
-	tail := []any{}
-	for i := max(0, m.seq-tailLen); i < m.seq; i++ {
-		p := m.tail[i%tailLen]
-		tail = append(tail, []any{string(p.Move.By), string(p.Move.On), string(p.Kind)})
-	}
-	doc := wire.M{
-		"protocol": h, "mode": string(m.opts.Mode), "state": string(m.State()), "seq": int64(m.seq), "halted": m.halted, "strikes": m.strikes,
-		"captured": captured, "spent": m.ledger.encode(), "tail": tail,
-	}
-	for name, t := range map[string]time.Time{"began": m.began, "entered": m.entered} {
-		if !t.IsZero() {
-			doc[name] = t.UTC().Format(time.RFC3339Nano)
-		}
-	}
-	return wire.Encode(doc)
-}
-
-var errSnapshot = errors.New("it is no snapshot of this protocol")
-
-// ruleSnapshot names the shape of a snapshot. It is a rule of a file format, not of the
-// protocol.
-var ruleSnapshot = &wire.Rule{Section: "5.2", Name: "snapshot", Class: wire.ClassSchema, Text: "a snapshot of a monitor has the members of one"}
-
-// Restore returns a monitor that goes on where a snapshot was made. The protocol has to
-// be the same, by its digest, and the states have to have the same names.
-func Restore(c *Compiled, opts MonitorOptions, snapshot wire.Value) (*Monitor, error) {
-	m, err := NewMonitor(c, opts)
-	if err != nil {
-		return nil, err
-	}
-	h, err := c.Digest()
-	if err != nil {
-		return nil, err
-	}
-	r := wire.Read(snapshot, "", ruleSnapshot)
-	same := r.Hash("protocol") == h
-	r.OneOf("mode", string(m.opts.Mode))
-	m.state = c.Index(State(r.Text("state")))
-	m.seq, m.halted, m.strikes = int(r.Int("seq", 0, 1<<53)), r.Bool("halted"), r.Int("strikes", 0, 1<<53)
-	for name, v := range r.Object("captured").Whole().Members() {
-		if m.captured == nil {
-			m.captured = map[string]wire.Value{}
-		}
-		m.captured[name] = v
-	}
-	if r.Has("began") {
-		m.began = r.Time("began")
-	}
-	if r.Has("entered") {
-		m.entered = r.Time("entered")
-	}
-	if err := m.ledger.decode(r.Object("spent")); err != nil {
-		return nil, err
-	}
-	tail := r.Array("tail")
-	for i, p := range tail.Elems() {
-		var text [3]string
-		for j, e := range p.Elems() {
-			if j < len(text) {
-				text[j] = e.Text()
-			}
-		}
-		if i < tailLen {
-			m.tail[(max(0, m.seq-tailLen)+i)%tailLen] = Past{Move{Role(text[0]), Label(text[1])}, Kind(text[2])}
-		}
-	}
-	if err := r.Err(); err != nil {
-		return nil, fmt.Errorf("restoring a monitor: %w", err)
-	}
-	if !same || m.state < 0 || tail.Len() != min(tailLen, m.seq) {
-		return nil, fmt.Errorf("restoring a monitor: %w", errSnapshot)
-	}
-	return m, nil
 }

@@ -286,9 +286,7 @@ func (s Set) String() string {
 		}
 	}
 	parts = append(parts, s.numbers.texts("number")...)
-	for _, text := range s.lengths.texts("array") {
-		parts = append(parts, text)
-	}
+	parts = append(parts, s.lengths.texts("array")...)
 	if s.others {
 		text := "string"
 		if len(s.strings) > 0 {

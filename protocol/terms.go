@@ -52,6 +52,10 @@ type Approval struct {
 type Capture struct {
 	On Label   `json:"on"`
 	At Pointer `json:"at"`
+
+	// Each takes a list out of the text at At: what the one group of this RE2 expression
+	// matches, each time that it does. Empty: the value as it is.
+	Each string `json:"each,omitempty"`
 }
 
 // A Timer fires by itself.

@@ -14,6 +14,10 @@ type Event struct {
 	Doc  wire.Value // what conditions look at; Absent if there is nothing
 	Time time.Time  // zero: no clock; no timer fires and no wall budget is used
 	Used Used       // what it uses of budgets, beside the call itself
+
+	// Instance says which instance of the protocol the event belongs to, where its
+	// document does not: that of a result is the call's. See [Monitors].
+	Instance string
 }
 
 // Used is what an event uses of budgets.
@@ -55,6 +59,8 @@ type Verdict struct {
 	Reason   Reason // of Blocked
 	Budget   string // of a reason that is a budget
 
+	Instance string // which one judged; empty: what all have in common
+
 	// What to tell an agent that was refused. Nil of Ok.
 	Refusal *Refusal
 }
@@ -70,8 +76,8 @@ type Refusal struct {
 
 // Past is an event that was judged.
 type Past struct {
-	Move Move
-	Kind Kind
+	Move
+	Kind Kind `json:"kind"`
 }
 
 // Error makes an error of a verdict that is not Ok.

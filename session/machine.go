@@ -46,6 +46,11 @@ var Machine = protocol.Automaton{
 	Name:    "concordia session",
 	Initial: Start,
 	States:  []protocol.State{Start, Proposed, Active, Agreed, Rejected, Expired, Dormant},
+	Public: map[protocol.State]string{
+		Proposed: string(Proposed), Active: string(Active), Agreed: string(Agreed),
+		Rejected: string(Rejected), Expired: string(Expired), Dormant: string(Dormant),
+	},
+	Ends: map[protocol.State]protocol.End{Agreed: protocol.Success, Rejected: protocol.Failure, Expired: protocol.Abandoned, Dormant: protocol.Abandoned},
 	Transitions: []protocol.Transition{
 		{From: Start, On: on(wire.TypeOpen), By: Initiator, To: Proposed},
 

@@ -86,6 +86,21 @@ store export --store kept --json
 store delete urn:concordia:mandate:1 --store kept
 store list --store deal
 verify charge.json --store kept
+protocol lint open.key note.json
+protocol lint automaton.json --sarif
+protocol prove automaton.json
+protocol refines automaton.json open.key
+protocol refines automaton.json automaton.json
+protocol compatible automaton.json automaton.json
+protocol project automaton.json agent
+protocol show automaton.json
+protocol dot automaton.json
+protocol mermaid automaton.json
+protocol digest automaton.json
+protocol prompt automaton.json
+protocol simulate automaton.json open.key
+protocol simulate automaton.json pass
+protocol test automaton.json open.key
 `
 
 // No command prints or writes down a private key or a passphrase: not the ones it is
@@ -121,6 +136,7 @@ func TestNoSecrets(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"pass": passphrase + "\n", "wrong": passphrase + "!\n", "note.json": `{"price": 1}`, "query.json": `{"type": "concordia.reputation.query", "subject_agent_id": "a", "requester_agent_id": "b"}`, "schema.json": `{"type": "object"}`,
+		"automaton.json": `{"automaton": {"name": "x", "initial": "a", "states": ["a", "b"], "ends": {"b": "success"}, "transitions": [{"from": "a", "by": "agent", "on": "go", "to": "b"}]}}`,
 		"broken.key": strings.Replace(string(clear), `"seed"`, `"sead"`, 1),
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {

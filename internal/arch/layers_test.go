@@ -36,6 +36,7 @@ var layers = [][]string{
 		"conformance/vectors",
 		"offer/*",
 		"protocol/menu",
+		"protocol/prove",
 		"protocol/record",
 		"protocol/source",
 		"relay/boltmail",

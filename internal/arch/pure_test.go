@@ -16,6 +16,7 @@ var pure = []string{
 	"offer/*",
 	"protocol",
 	"protocol/menu",
+	"protocol/prove",
 	"protocol/source",
 	"session",
 	"wire",

@@ -1,0 +1,169 @@
+package prove
+
+import (
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"time"
+
+	"github.com/concordia-node/concordia/protocol"
+)
+
+// refineTerms compares what two protocols demand beside the order of events.
+func refineTerms(c, p *protocol.Compiled) *Counterexample {
+	child, parent := c.Automaton().Terms, p.Automaton().Terms
+	if parent == nil {
+		parent = &protocol.Terms{}
+	}
+	if child == nil {
+		child = &protocol.Terms{}
+	}
+	calls := map[string]bool{}
+	for _, t := range c.Automaton().Transitions {
+		if tool := toolOf(t.On); tool != "" && t.To != protocol.Nowhere {
+			calls[tool] = true
+		}
+	}
+	fail := func(clause Clause, format string, args ...any) *Counterexample {
+		return &Counterexample{Clause: clause, Message: fmt.Sprintf(format, args...)}
+	}
+	for _, name := range slices.Sorted(maps.Keys(parent.Tools)) {
+		if !calls[name] {
+			continue
+		}
+		mine, theirs := child.Tools[name], parent.Tools[name]
+		if rank(mine.Effect) < rank(theirs.Effect) {
+			return fail(Effects, "the tool %s is said to %s, and by the parent to %s", name, does(mine.Effect), does(theirs.Effect))
+		}
+		approval, needed := parent.Approvals[theirs.Approval]
+		if !needed {
+			continue
+		}
+		own, has := child.Approvals[mine.Approval]
+		if !has {
+			return fail(Approvals, "the tool %s needs no approval, and by the parent that of %s", name, theirs.Approval)
+		}
+		if why := weaker(own, approval); why != "" {
+			return fail(Approvals, "the approval %s of the tool %s %s", mine.Approval, name, why)
+		}
+	}
+	if name, ok := within(limits(child.Budget), limits(parent.Budget)); !ok {
+		return fail(Budgets, "the limit of %s is higher than that of the parent", name)
+	}
+	if name, ok := covered(limits(parent.Reserve), limits(child.Reserve)); !ok {
+		return fail(Budgets, "the reserve of %s is lower than that of the parent", name)
+	}
+	if len(limits(parent.Reserve)) > 0 {
+		for _, tool := range child.ReserveFor {
+			if !slices.Contains(parent.ReserveFor, tool) {
+				return fail(Budgets, "the reserve is open to the tool %s, by the parent it is not", tool)
+			}
+		}
+	}
+	if openness(child.Unrecognized) > openness(parent.Unrecognized) {
+		return fail(Policies, "what is not recognized passes: %s, by the parent %s", child.Unrecognized, max(parent.Unrecognized, protocol.Block))
+	}
+	for _, name := range slices.Sorted(maps.Keys(parent.Captures)) {
+		if child.Captures[name] != parent.Captures[name] {
+			return fail(Registers, "the capture %s is not that of the parent", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(parent.Timers)) {
+		if own, has := child.Timers[name]; has && own.After != parent.Timers[name].After {
+			return fail(Registers, "the timer %s fires after %s, by the parent after %s", name, own.After, parent.Timers[name].After)
+		}
+	}
+	if i := parent.Instance; i != nil {
+		if child.Instance == nil || child.Instance.Key != i.Key {
+			return fail(Registers, "instances are not told apart by %s, as by the parent", i.Key)
+		}
+	}
+	return nil
+}
+
+func rank(e protocol.Effect) int {
+	switch e {
+	case protocol.Reads:
+		return 0
+	case protocol.Irreversible:
+		return 2
+	}
+	return 1
+}
+
+func does(e protocol.Effect) string {
+	switch rank(e) {
+	case 0:
+		return "read"
+	case 2:
+		return "do what nothing undoes"
+	}
+	return "write"
+}
+
+func openness(p protocol.Policy) int {
+	switch p {
+	case protocol.Pass:
+		return 2
+	case protocol.PassIfRead:
+		return 1
+	}
+	return 0
+}
+
+// weaker says in what an approval is easier to get than another, or lasts longer.
+func weaker(child, parent protocol.Approval) string {
+	longer := func(a, b time.Duration) bool { return b > 0 && (a == 0 || a > b) }
+	switch {
+	case len(parent.By) > 0 && len(child.By) == 0:
+		return "can be given by anybody"
+	case len(parent.By) > 0 && !subset(child.By, parent.By):
+		return "can be given by somebody else"
+	case longer(child.TTL, parent.TTL):
+		return "lasts longer"
+	case max(child.Uses, 1) > max(parent.Uses, 1):
+		return "can be used more often"
+	case parent.Assurance == "key" && child.Assurance != "key", parent.Assurance == "client" && child.Assurance == "":
+		return "is less sure who gave it"
+	case !subset(parent.Bind, child.Bind):
+		return "is bound to less"
+	}
+	mine, errMine := protocol.Decide(child.When)
+	theirs, errTheirs := protocol.Decide(parent.When)
+	if errMine != nil || errTheirs != nil {
+		return "has a condition that cannot be decided"
+	}
+	why := ""
+	protocol.Both(mine, theirs, func(a, b int, when protocol.Condition) bool {
+		if a < 0 && b == 0 && possible(when) {
+			why = "is not needed" + where(when)
+		}
+		return why == ""
+	})
+	return why
+}
+
+func subset(a, b []string) bool {
+	return !slices.ContainsFunc(a, func(s string) bool { return !slices.Contains(b, s) })
+}
+
+// within reports whether limits are no higher than others, or the name of one that is.
+func within(child, parent map[string]*big.Rat) (string, bool) {
+	for name, limit := range inOrder(parent) {
+		if own := child[name]; own == nil || own.Cmp(limit) > 0 {
+			return name, false
+		}
+	}
+	return "", true
+}
+
+// covered reports whether others are at least as high, or the name of one that is not.
+func covered(least, reserve map[string]*big.Rat) (string, bool) {
+	for name, x := range inOrder(least) {
+		if own := reserve[name]; own == nil || own.Cmp(x) < 0 {
+			return name, false
+		}
+	}
+	return "", true
+}
