@@ -2,6 +2,7 @@ package source
 
 import (
 	"errors"
+	"maps"
 	"regexp"
 	"strings"
 	"time"
@@ -39,12 +40,37 @@ func DecodeDocument(content string, opts *Options) (*Document, error) {
 	return d, nil
 }
 
+// ReadBind reads a document of its own with the members bind and polarity of a text, as
+// they stand in the document form, for [Options].
+func ReadBind(content, name string) (bind map[string]string, polarity Polarity, err error) {
+	t := newText(name, content)
+	root, err := t.parseNode()
+	if err != nil {
+		return nil, "", err
+	}
+	r := &reader{text: t}
+	bind = map[string]string{}
+	r.fields(root, r.binding(bind, &polarity), "bind")
+	return bind, polarity, errors.Join(r.faults...)
+}
+
+func (r *reader) binding(bind map[string]string, polarity *Polarity) fields {
+	return fields{
+		"bind": func(n *node) {
+			r.each(n, func(label string, _ protocol.Place, n *node) { bind[label] = r.string(n) })
+		},
+		"polarity": func(n *node) { *polarity = oneOf(r, n, FromToolHost) },
+	}
+}
+
 func (r *reader) document(n *node, d *Document) {
 	required := []string{"protocol", "states", "initial"}
 	if n.kind == mapping && n.get("dsl") != nil {
 		required = []string{"protocol"}
 	}
-	r.fields(n, fields{
+	bind := map[string]string{}
+	known := r.binding(bind, &d.Polarity)
+	maps.Copy(known, fields{
 		"protocol": func(n *node) { oneOf(r, n, Format) },
 		"id":       r.into(&d.ID), "version": r.into(&d.Version), "title": r.into(&d.Title),
 		"extends": r.into(&d.Extends), "pressure": r.into(&d.Pressure),
@@ -71,12 +97,11 @@ func (r *reader) document(n *node, d *Document) {
 			})
 		},
 		"dsl": r.into(&d.DSL),
-		"bind": func(n *node) {
-			d.Bind = map[string]string{}
-			r.each(n, func(label string, _ protocol.Place, n *node) { d.Bind[label] = r.string(n) })
-		},
-		"polarity": func(n *node) { d.Polarity = oneOf(r, n, FromToolHost) },
-	}, required...)
+	})
+	r.fields(n, known, required...)
+	if len(bind) > 0 {
+		d.Bind = bind
+	}
 	if d.DSL != "" && (d.States != nil || d.Initial != "") {
 		r.fail(CodeValue, n.place, "either the states are written as dsl, or as initial and states")
 	}

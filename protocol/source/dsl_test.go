@@ -276,6 +276,24 @@ func TestBind(t *testing.T) {
 	}
 }
 
+func TestReadBind(t *testing.T) {
+	bind, polarity, err := source.ReadBind("polarity: toolhost\nbind:\n  Book: call book_flight\n  Yes: hear /^yes/\n", "b.yaml")
+	if err != nil || len(bind) != 2 || bind["Yes"] != "hear /^yes/" || polarity != source.FromToolHost {
+		t.Errorf("got %v, %q, %v", bind, polarity, err)
+	}
+	for text, want := range map[string]string{
+		"bind: {A: 1}":                 "b.yaml:1:11: a text belongs here",
+		"polarity: toolhost":           "b.yaml:1:1: the key \"bind\" is missing",
+		"bind: {}\npolarity: left":     "b.yaml:2:11: \"left\" is none of toolhost",
+		"bind: {}\nbinds: {}":          "b.yaml:2:1: there is no key",
+		"bind: {A: hear a, A: hear b}": "b.yaml:1:19: the key \"A\" is there already",
+	} {
+		if _, _, err := source.ReadBind(text, "b.yaml"); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // randomDSL writes a protocol without faults.
 func randomDSL(random *rand.Rand, depth int, vars []string) string {
 	label := func() string { return []string{"a", "b", "c", "d", `"x.y"`}[random.IntN(5)] }
