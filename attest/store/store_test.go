@@ -300,6 +300,7 @@ func TestFilter(t *testing.T) {
 		})
 	}
 }
+
 // A position is one that String wrote, and no other text.
 func TestParsePosition(t *testing.T) {
 	for _, text := range []string{"", "ff", "zz", strings.Repeat("f", 88), strings.Repeat("0", 16) + "ffffffff" + strings.Repeat("0", 64)} {

@@ -151,7 +151,7 @@ func TestReadPassphraseIsBounded(t *testing.T) {
 		{strings.Repeat("x", maxPassphrase) + "\r\nmore", maxPassphrase},
 		{strings.Repeat("x", maxPassphrase), maxPassphrase},
 		{"x\n" + strings.Repeat("y", 2*maxPassphrase), 1},
-		{strings.Repeat("x", maxPassphrase+2), 0},
+		{strings.Repeat("x", maxPassphrase+1), 0},
 		{"\n", 0},
 	} {
 		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {

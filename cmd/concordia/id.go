@@ -133,10 +133,11 @@ func readPassphrase(path string) ([]byte, error) {
 		return nil, fmt.Errorf("reading the passphrase: %w", err)
 	}
 	line, _, _ := bytes.Cut(text, []byte("\n"))
-	if len(line) > maxPassphrase+1 {
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	if len(line) > maxPassphrase {
 		return nil, cli.Usagef("reading the passphrase: the first line of %s is longer than %d bytes", path, maxPassphrase)
 	}
-	if line = bytes.TrimSuffix(line, []byte("\r")); len(line) == 0 {
+	if len(line) == 0 {
 		return nil, cli.Usagef("reading the passphrase: the first line of %s is empty", path)
 	}
 	return line, nil
