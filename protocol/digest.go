@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -84,56 +85,161 @@ func (c *Compiled) Canonical() (wire.Value, error) {
 }
 
 // minimize returns the block of each state that can be reached, and how many there
-// are: states of one block cannot be told apart by what happens in them. (Moore)
+// are: states of one block cannot be told apart by what happens in them. A block is
+// split while some of its states lead elsewhere than others. Its largest part keeps its
+// number, so that a state is looked at again only when a block that it leads to has
+// halved. (Hopcroft)
 func (c *Compiled) minimize() (block []int, n int) {
 	reached := c.Reachable()
-	block = make([]int, len(c.states))
+	p := partition{block: make([]int, len(c.states)), at: make([]int, len(c.states))}
+	before := make([][]int, len(c.states)) // which states lead to one
 	known := map[string]int{}
-	assign := func(s int, signature string) int {
-		b, ok := known[signature]
-		if !ok {
-			b = len(known)
-			known[signature] = b
-		}
-		return b
-	}
+	var dirty []int
 	for s, name := range c.states {
-		block[s] = -1
+		p.block[s] = -1
 		if !reached[s].Is {
 			continue
 		}
+		dirty = append(dirty, s)
 		signature := fmt.Sprintf("%q %q", c.automaton.Public[name], c.automaton.Ends[name])
 		if whole := c.whole[s]; c.counts(whole) {
 			signature += fmt.Sprint(whole) // what is counted in it tells it apart
 		}
-		block[s] = assign(s, signature)
-	}
-	for n = len(known); ; {
-		next := make([]int, len(block))
-		clear(known)
-		for s := range c.states {
-			if next[s] = -1; !reached[s].Is {
-				continue
-			}
-			var b strings.Builder
-			b.WriteString(strconv.Itoa(block[s]))
-			for _, m := range c.moves[s] {
-				d := c.next[s][m].rename(func(to int) int {
-					if to < 0 {
-						return -1
-					}
-					return block[to]
-				})
-				fmt.Fprintf(&b, "\n%q %q ", m.By, m.On)
-				d.write(&b)
-			}
-			next[s] = assign(s, b.String())
+		b, ok := known[signature]
+		if !ok {
+			b = p.add()
+			known[signature] = b
 		}
-		if len(known) == n {
-			return block, n
+		p.put(s, b)
+		for _, m := range c.moves[s] {
+			for _, to := range c.next[s][m].outcomes(nil) {
+				if to >= 0 {
+					before[to] = append(before[to], s)
+				}
+			}
 		}
-		block, n = next, len(known)
 	}
+	for len(dirty) > 0 {
+		var moved []int
+		for _, states := range p.byBlock(dirty) {
+			moved = append(moved, p.split(states, func(s int) string { return c.signature(s, p.block) })...)
+		}
+		dirty = dirty[:0]
+		for _, s := range moved {
+			dirty = append(dirty, before[s]...)
+		}
+		slices.Sort(dirty)
+		dirty = slices.Compact(dirty)
+	}
+	return p.block, len(p.members)
+}
+
+// signature says what happens in a state, as far as blocks tell.
+func (c *Compiled) signature(s int, block []int) string {
+	var b strings.Builder
+	for _, m := range c.moves[s] {
+		d := c.next[s][m].rename(func(to int) int {
+			if to < 0 {
+				return -1
+			}
+			return block[to]
+		})
+		fmt.Fprintf(&b, "\n%q %q ", m.By, m.On)
+		d.write(&b)
+	}
+	return b.String()
+}
+
+// A partition puts states into blocks.
+type partition struct {
+	block   []int   // of each state
+	members [][]int // of each block
+	at      []int   // where a state is among the members of its block
+}
+
+// add makes an empty block.
+func (p *partition) add() int {
+	p.members = append(p.members, nil)
+	return len(p.members) - 1
+}
+
+// put takes a state out of its block, if it has one, and into another.
+func (p *partition) put(s, b int) {
+	if old := p.block[s]; old >= 0 {
+		list := p.members[old]
+		last := list[len(list)-1]
+		list[p.at[s]], p.at[last] = last, p.at[s]
+		p.members[old] = list[:len(list)-1]
+	}
+	p.block[s], p.at[s] = b, len(p.members[b])
+	p.members[b] = append(p.members[b], s)
+}
+
+// byBlock groups some states, in the order of blocks.
+func (p *partition) byBlock(states []int) (groups [][]int) {
+	slices.SortFunc(states, func(a, b int) int { return cmp.Compare(p.block[a], p.block[b]) })
+	for i, s := range states {
+		if i == 0 || p.block[s] != p.block[states[i-1]] {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], s)
+	}
+	return groups
+}
+
+// split splits a block, of whose states only some may have another signature than the
+// rest, which have one, and returns the states that are in a new block.
+func (p *partition) split(changed []int, signature func(int) string) (moved []int) {
+	b := p.block[changed[0]]
+	groups := map[string][]int{}
+	for _, s := range changed {
+		of := signature(s)
+		groups[of] = append(groups[of], s)
+	}
+	rest, same := len(p.members[b])-len(changed), ""
+	if rest > 0 {
+		isChanged := make(map[int]bool, len(changed))
+		for _, s := range changed {
+			isChanged[s] = true
+		}
+		i := slices.IndexFunc(p.members[b], func(s int) bool { return !isChanged[s] })
+		same = signature(p.members[b][i])
+		if len(groups[same])+rest < largest(groups) {
+			// What did not change is not the largest part: it moves, too.
+			for _, s := range p.members[b] {
+				if !isChanged[s] {
+					groups[same] = append(groups[same], s)
+				}
+			}
+			rest = 0
+		}
+	}
+	keep := same
+	if rest == 0 {
+		for _, of := range slices.Sorted(maps.Keys(groups)) {
+			if keep == "" && len(groups[keep]) == 0 || len(groups[of]) > len(groups[keep]) {
+				keep = of
+			}
+		}
+	}
+	for _, of := range slices.Sorted(maps.Keys(groups)) {
+		if of == keep {
+			continue
+		}
+		to := p.add()
+		for _, s := range groups[of] {
+			p.put(s, to)
+		}
+		moved = append(moved, groups[of]...)
+	}
+	return moved
+}
+
+func largest(groups map[string][]int) (n int) {
+	for _, g := range groups {
+		n = max(n, len(g))
+	}
+	return n
 }
 
 // counts reports whether something is counted in a state: its budget, or the time of

@@ -227,6 +227,23 @@ func (s Set) Complement() Set { return AllValues().Minus(s) }
 // Within reports whether all of s is in t.
 func (s Set) Within(t Set) bool { return s.Minus(t).IsEmpty() }
 
+// meets reports whether something is in s and in t.
+func (s Set) meets(t Set) bool {
+	if s.flags&t.flags != 0 || s.others && t.others {
+		return true
+	}
+	if t.others || !s.others && len(s.strings) < len(t.strings) {
+		s, t = t, s // t has finitely many texts
+	}
+	if slices.ContainsFunc(t.strings, func(text string) bool { return !t.others && s.hasText(text) }) {
+		return true
+	}
+	and := func(a, b bool) bool { return a && b }
+	some := func(l line) bool { return l.in || len(l.cuts) > 0 }
+	return some(s.numbers) && some(t.numbers) && some(merge(s.numbers, t.numbers, and)) ||
+		some(s.lengths) && some(t.lengths) && some(merge(s.lengths, t.lengths, and))
+}
+
 // IsEmpty reports whether nothing is in s.
 func (s Set) IsEmpty() bool {
 	return s.flags == 0 && !s.numbers.in && len(s.numbers.cuts) == 0 && !s.lengths.in && len(s.lengths.cuts) == 0 &&

@@ -1,0 +1,127 @@
+package protocol
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/concordia-node/concordia/wire"
+)
+
+// within fails a test that takes far longer than it should: what grows with the square
+// of a size takes minutes here.
+func within(t *testing.T, limit time.Duration, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	select {
+	case <-done:
+	case <-time.After(limit):
+		t.Fatalf("it takes longer than %s", limit)
+	}
+}
+
+func TestManyRulesAboutOnePlace(t *testing.T) {
+	within(t, time.Minute, func() {
+		var rules []Condition
+		for i := range 6000 {
+			rules = append(rules, Condition{{At: "/k", In: Values(wire.Text(fmt.Sprint("x", i)))}})
+		}
+		d, err := Decide(rules...)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		doc, err := wire.Encode(wire.M{"k": "x4321"})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if got := d.of(doc, nil); got != 4321 {
+			t.Errorf("the rule is %d", got)
+		}
+	})
+}
+
+func TestManyRulesAboutManyPlaces(t *testing.T) {
+	var rules []Condition
+	for i := range 200 {
+		rules = append(rules, Condition{{At: Pointer(fmt.Sprintf("/k%03d", i)), In: Values(wire.Text("x"))}})
+	}
+	d, err := Decide(rules...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := d.of(value(t, `{"k007":"y","k100":"x","k101":"x"}`), nil); got != 100 {
+		t.Errorf("the rule is %d", got)
+	}
+}
+
+func TestConditionOnTheDocument(t *testing.T) {
+	d, err := Decide(Condition{{At: "", In: one(value(t, "{}"))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.of(value(t, `{"a":1}`), nil) != 0 || d.of(value(t, "[]"), nil) != -1 {
+		t.Error("a condition on the whole document does not decide")
+	}
+}
+
+func TestLongProtocolHasADigest(t *testing.T) {
+	within(t, time.Minute, func() {
+		a := &Automaton{Name: "long", Initial: "0", Ends: map[State]End{"20000": Success}}
+		for i := range 20001 {
+			a.States = append(a.States, State(fmt.Sprint(i)))
+			if i < 20000 {
+				a.Transitions = append(a.Transitions, Transition{From: State(fmt.Sprint(i)), On: "a", By: Agent, To: State(fmt.Sprint(i + 1))})
+			}
+		}
+		if _, n := compiled(t, a).minimize(); n != 20001 {
+			t.Errorf("of 20001 states %d are told apart", n)
+		}
+	})
+}
+
+// TestMinimizeAsMoore compares the blocks with those of the simple way: all states are
+// compared until nothing changes.
+func TestMinimizeAsMoore(t *testing.T) {
+	random := rand.New(rand.NewPCG(8, 1))
+	for range 2000 {
+		c := compiled(t, randomAutomaton(t, random))
+		got, n := c.minimize()
+		block := make([]int, c.Len())
+		for s, r := range c.Reachable() {
+			if block[s] = -1; r.Is {
+				block[s] = len(c.End(s))
+			}
+		}
+		for m := 0; ; {
+			known, next := map[string]int{}, make([]int, len(block))
+			for s := range block {
+				if next[s] = -1; block[s] < 0 {
+					continue
+				}
+				key := fmt.Sprint(block[s], c.signature(s, block))
+				if _, ok := known[key]; !ok {
+					known[key] = len(known)
+				}
+				next[s] = known[key]
+			}
+			if block = next; len(known) == m {
+				break
+			}
+			m = len(known)
+		}
+		number := map[[2]int]bool{}
+		most := 0
+		for s := range block {
+			number[[2]int{got[s], block[s]}] = true
+			most = max(most, block[s]+1)
+		}
+		delete(number, [2]int{-1, -1})
+		if n != most || len(number) != n {
+			t.Fatalf("%d blocks, and by comparison %d: %v %v", n, most, got, block)
+		}
+	}
+}
