@@ -194,8 +194,12 @@ func leaf(outcome int) *Decision { return &Decision{outcome: outcome} }
 
 func (d *Decision) isLeaf() bool { return len(d.branches) == 0 }
 
-// maxCases bounds the size of one decision.
-const maxCases = 1 << 14
+// maxCases bounds the size of one decision, and maxParts how many sets are told apart at
+// one place.
+const (
+	maxCases = 1 << 14
+	maxParts = 1 << 11
+)
 
 var (
 	errCases     = errors.New("the conditions distinguish too many cases")
@@ -315,7 +319,7 @@ func (b *builder) build(boxes []box) *Decision {
 				}
 			}
 		}
-		if parts = finer; len(parts) > maxCases {
+		if parts = finer; len(parts) > maxParts {
 			b.left = -1
 			return leaf(-1)
 		}

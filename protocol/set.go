@@ -263,10 +263,24 @@ func (s Set) combine(t Set, f func(a, b bool) bool) Set {
 	out.numbers = merge(s.numbers, t.numbers, f)
 	out.lengths = merge(s.lengths, t.lengths, f)
 	out.others = f(s.others, t.others)
-	names := slices.Concat(s.strings, t.strings)
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		if f(s.hasText(name), t.hasText(name)) != out.others {
+	for a, b := s.strings, t.strings; len(a) > 0 || len(b) > 0; {
+		order := 0
+		switch {
+		case len(a) == 0:
+			order = 1
+		case len(b) == 0:
+			order = -1
+		default:
+			order = strings.Compare(a[0], b[0])
+		}
+		inS, inT, name := s.others, t.others, ""
+		if order <= 0 {
+			name, a, inS = a[0], a[1:], !inS
+		}
+		if order >= 0 {
+			name, b, inT = b[0], b[1:], !inT
+		}
+		if f(inS, inT) != out.others {
 			out.strings = append(out.strings, name)
 		}
 	}
