@@ -131,3 +131,58 @@ func TestMinimizeAsMoore(t *testing.T) {
 		}
 	}
 }
+
+func TestDigestTellsWhatMonitorsTell(t *testing.T) {
+	// Of each pair, one lets an event through that the other refuses, or counts it as a
+	// strike.
+	pass := &Terms{Unrecognized: Pass}
+	one := func(moves ...Transition) *Automaton {
+		return &Automaton{Name: "test", Initial: "a", States: []State{"a", "b"}, Terms: pass, Transitions: append([]Transition{{From: "a", On: "x", By: Agent, To: "b"}}, moves...)}
+	}
+	refuse := one(Transition{From: "a", On: "call:pay", By: Agent, To: Nowhere})
+	if digest(t, compiled(t, one())) == digest(t, compiled(t, refuse)) {
+		t.Error("what is refused and what passes have one digest")
+	}
+	island := one(Transition{From: "c", On: "call:pay", By: Agent, To: "a"})
+	island.States = append(island.States, "c")
+	if digest(t, compiled(t, one())) != digest(t, compiled(t, island)) {
+		t.Error("a state that cannot be reached changes the digest")
+	}
+	for _, a := range []*Automaton{one(), island} {
+		if v := monitor(t, a, MonitorOptions{}).Step(act("!call:pay")); v.Kind != Ok {
+			t.Errorf("with the digest of what passes, it is %s", v.Kind)
+		}
+	}
+	waits := []Transition{{From: "b", On: "ret:t:ok", By: Environment, To: "a"}, {From: "b", On: "call:r", By: Agent, To: "b"}}
+	step := one(waits...)
+	step.Part = map[State]State{"b": "a"}
+	if digest(t, compiled(t, one(waits...))) == digest(t, compiled(t, step)) {
+		t.Error("a state that waits has the digest of one that does not")
+	}
+}
+
+func TestDigestOfEqualTerms(t *testing.T) {
+	with := func(terms *Terms) *Compiled {
+		return compiled(t, &Automaton{Name: "test", Initial: "a", States: []State{"a"}, Terms: terms})
+	}
+	first := &Terms{
+		Tools:     map[string]Tool{"t": {Approval: "x"}},
+		Approvals: map[string]Approval{"x": {By: []string{"b", "a"}, Bind: []string{"state", "instance", "state"}}},
+		Budget:    Budget{Money: map[string]string{"EUR": "010.50", "USD": "0.0"}}, Reserve: Budget{Calls: 1}, ReserveFor: []string{"t", "r"},
+		Instance: &Instance{Key: "/id", Scope: []string{"t", "r", "t"}}, Unrecognized: Block,
+		Invariants: []Invariant{{AtMost: &AtMost{Label: "call:t", N: 1, Per: "instance"}}},
+	}
+	second := &Terms{
+		Tools:     map[string]Tool{"t": {Approval: "x", Effect: Writes}},
+		Approvals: map[string]Approval{"x": {By: []string{"a", "b", "b"}, Bind: []string{"instance", "state"}, Uses: 1}},
+		Budget:    Budget{Money: map[string]string{"EUR": "10.5", "USD": "0"}}, Reserve: Budget{Calls: 1}, ReserveFor: []string{"r", "t"},
+		Instance:   &Instance{Key: "/id", Scope: []string{"r", "t"}},
+		Invariants: []Invariant{{AtMost: &AtMost{Label: "call:t", N: 1}}},
+	}
+	if digest(t, with(first)) != digest(t, with(second)) {
+		t.Error("terms that say the same have two digests")
+	}
+	if first.Approvals["x"].By[0] != "b" {
+		t.Error("making a digest changes the automaton")
+	}
+}

@@ -42,6 +42,9 @@ func (c *Compiled) Canonical() (wire.Value, error) {
 		if end := c.automaton.Ends[name]; end != "" {
 			state["end"] = string(end)
 		}
+		if c.isStep(s) {
+			state["awaits"] = true
+		}
 		if whole := c.whole[s]; c.counts(whole) {
 			if first[whole] != i {
 				state["part_of"] = first[whole]
@@ -67,6 +70,9 @@ func (c *Compiled) Canonical() (wire.Value, error) {
 		states[i] = state
 	}
 	doc := wire.M{"concordia_protocol": "automaton/1", "states": states}
+	if refused := c.refused(byNumber); len(refused) > 0 {
+		doc["refused"] = refused
+	}
 	terms, err := c.automaton.Terms.encode(func(s State) (int, bool) {
 		i, ok := c.index[s]
 		if !ok {
@@ -102,8 +108,11 @@ func (c *Compiled) minimize() (block []int, n int) {
 		}
 		dirty = append(dirty, s)
 		signature := fmt.Sprintf("%q %q", c.automaton.Public[name], c.automaton.Ends[name])
+		if c.isStep(s) {
+			signature += " awaits"
+		}
 		if whole := c.whole[s]; c.counts(whole) {
-			signature += fmt.Sprint(whole) // what is counted in it tells it apart
+			signature += fmt.Sprint(" ", whole) // what is counted in it tells it apart
 		}
 		b, ok := known[signature]
 		if !ok {
@@ -242,6 +251,29 @@ func largest(groups map[string][]int) (n int) {
 	return n
 }
 
+// refused returns the labels that are known and never legal, in order: what they name is
+// no matter of the policy for what is not recognized.
+func (c *Compiled) refused(states []int) []string {
+	refused := maps.Clone(c.labels)
+	for _, s := range states {
+		for _, m := range c.moves[s] {
+			delete(refused, m.On)
+		}
+	}
+	var list []string
+	for l := range refused {
+		list = append(list, string(l))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// isStep reports whether a state awaits something, although the agent may act in it,
+// because it is a step inside another. Then what is not legal is refused as too early.
+func (c *Compiled) isStep(state int) bool {
+	return c.Awaits(state) && slices.ContainsFunc(c.moves[state], func(m Move) bool { return m.By == Agent })
+}
+
 // counts reports whether something is counted in a state: its budget, or the time of
 // a timer.
 func (c *Compiled) counts(state int) bool {
@@ -319,12 +351,28 @@ func (b Budget) encode() wire.M {
 	if len(b.Money) > 0 {
 		money := wire.M{}
 		for _, currency := range slices.Sorted(maps.Keys(b.Money)) {
-			money[currency] = b.Money[currency]
+			money[currency] = plain(b.Money[currency])
 		}
 		m["money"] = money
 	}
 	return m
 }
+
+// plain returns the one way to write a decimal number.
+func plain(decimal string) string {
+	whole, part, _ := strings.Cut(decimal, ".")
+	whole, part = strings.TrimLeft(whole, "0"), strings.TrimRight(part, "0")
+	if whole == "" {
+		whole = "0"
+	}
+	if part == "" {
+		return whole
+	}
+	return whole + "." + part
+}
+
+// sorted returns a list in order, nothing twice.
+func sorted(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
 
 // encode writes the terms for a digest. number tells the number of a state.
 func (t *Terms) encode(number func(State) (int, bool)) (wire.M, error) {
@@ -348,8 +396,7 @@ func (t *Terms) encode(number func(State) (int, bool)) (wire.M, error) {
 		}
 		when = append(when, d.encode())
 		a.When, a.Show = nil, nil
-		slices.Sort(a.By)
-		slices.Sort(a.Bind)
+		a.By, a.Bind, a.Uses = sorted(a.By), sorted(a.Bind), max(a.Uses, 1)
 		v, err := toValue(a)
 		if err != nil {
 			return nil, err
@@ -372,8 +419,24 @@ func (t *Terms) encode(number func(State) (int, bool)) (wire.M, error) {
 		}
 		timers[name] = map[string]any{"after_ns": int64(timer.After), "in": in}
 	}
+	tools := map[string]Tool{}
+	for name, tool := range t.Tools {
+		tool.Effect = cmp.Or(tool.Effect, Writes)
+		tools[name] = tool
+	}
+	instance := t.Instance
+	if instance != nil {
+		instance = &Instance{instance.Key, sorted(instance.Scope)}
+	}
+	unrecognized := t.Unrecognized
+	if unrecognized == Block {
+		unrecognized = ""
+	}
 	var invariants []string
 	for _, i := range t.Invariants {
+		if i.AtMost != nil {
+			i.AtMost = &AtMost{Label: i.AtMost.Label, N: i.AtMost.N}
+		}
 		v, err := toValue(i)
 		if err != nil {
 			return nil, err
@@ -382,8 +445,8 @@ func (t *Terms) encode(number func(State) (int, bool)) (wire.M, error) {
 	}
 	slices.Sort(invariants)
 	for name, x := range map[string]any{
-		"tools": t.Tools, "approvals": approvals, "captures": t.Captures, "timers": timers, "budget": t.Budget.encode(),
-		"reserve": t.Reserve.encode(), "reserve_for": t.ReserveFor, "instance": t.Instance, "invariants": slices.Compact(invariants), "unrecognized": string(t.Unrecognized),
+		"tools": tools, "approvals": approvals, "captures": t.Captures, "timers": timers, "budget": t.Budget.encode(),
+		"reserve": t.Reserve.encode(), "reserve_for": sorted(t.ReserveFor), "instance": instance, "invariants": slices.Compact(invariants), "unrecognized": string(unrecognized),
 	} {
 		if err := put(name, x); err != nil {
 			return nil, err
