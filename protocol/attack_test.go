@@ -3,6 +3,7 @@ package protocol
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -184,5 +185,84 @@ func TestDigestOfEqualTerms(t *testing.T) {
 	}
 	if first.Approvals["x"].By[0] != "b" {
 		t.Error("making a digest changes the automaton")
+	}
+}
+
+func TestOneGrantIsForOneConversation(t *testing.T) {
+	a := &Automaton{
+		Name: "two", Initial: "a", States: []State{"a", "own", "all", "paid", "sent"}, Ends: map[State]End{"paid": Success, "sent": Success},
+		Transitions: []Transition{
+			{From: "a", On: "ask:x", By: Agent, When: Condition{{At: "/tool", In: Values(wire.Text("pay"))}}, To: "own"},
+			{From: "a", On: "ask:x", By: Agent, To: "all"},
+			{From: "own", On: "grant:x", By: Environment, To: "paid"},
+			{From: "all", On: "grant:x", By: Environment, To: "sent"},
+		},
+		Terms: &Terms{Instance: &Instance{Key: "/arguments/id", Scope: []string{"pay"}}},
+	}
+	m, err := NewMonitors(compiled(t, a), MonitorOptions{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(doc string) Event { return Event{Move: Move{Agent, "ask:x"}, Doc: value(t, doc)} }
+	for _, e := range []Event{ask(`{"tool":"pay","arguments":{"id":"1"}}`), ask(`{"tool":"send"}`)} {
+		if v := m.Step(e); v.Kind != Ok {
+			t.Fatal(v)
+		}
+	}
+	if v := m.Step(act("?grant:x")); v.Kind != Unrecognized {
+		t.Errorf("a grant that says not whose it is, is %s, and there are %s and %s", v.Kind, m.Common().State(), m.Instance(`"1"`).State())
+	}
+	e := act("?grant:x")
+	e.Instance = `"1"`
+	if v := m.Step(e); v.Kind != Ok || m.Common().State() != "all" {
+		t.Errorf("the grant of an instance is %v, and the common conversation in %s", v, m.Common().State())
+	}
+}
+
+func TestLateTimerFiresNow(t *testing.T) {
+	a := chainOf("!go", "!on")
+	a.States = append(a.States, "late", "later")
+	s := a.States
+	a.Transitions = append(a.Transitions,
+		Transition{From: s[1], On: "timer:all", By: Clock, To: "late"},
+		Transition{From: "late", On: "timer:here", By: Clock, To: "later"})
+	a.Terms = &Terms{Timers: map[string]Timer{"all": {After: time.Second}, "here": {After: time.Minute, In: "late"}}}
+	a.Transitions = append(a.Transitions, Transition{From: s[0], On: "wait", By: Agent, To: s[0]})
+	m := monitor(t, a, MonitorOptions{})
+	for i, move := range []string{"!wait", "!go"} {
+		e := act(move)
+		e.Time = noon.Add(time.Duration(i) * time.Hour)
+		if v := m.Step(e); v.Kind != Ok {
+			t.Fatal(v)
+		}
+	}
+	m.Advance(noon.Add(time.Hour + 59*time.Second))
+	if m.State() != "late" {
+		t.Errorf("after a timer that was due before, the state is %s", m.State())
+	}
+}
+
+func TestSnapshotOfDeepAndLargeValues(t *testing.T) {
+	a := chainOf("!a", "!b")
+	a.Terms = &Terms{Captures: map[string]Capture{"deep": {On: "a", At: "/x"}, "large": {On: "b", At: "/x"}}}
+	m := monitor(t, a, MonitorOptions{})
+	deep := act("!a")
+	deep.Doc = value(t, `{"x":`+strings.Repeat("[", 78)+strings.Repeat("]", 78)+"}")
+	large := act("!b")
+	large.Doc = value(t, `{"x":"`+strings.Repeat("x", 1<<18)+`"}`)
+	for _, e := range []Event{deep, large} {
+		if v := m.Step(e); v.Kind != Ok {
+			t.Fatal(v)
+		}
+		s, err := m.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Canonical()) > 1<<12 {
+			t.Error("a snapshot has everything that was captured, however large")
+		}
+		if _, err := Restore(m.Compiled(), MonitorOptions{}, s); err != nil {
+			t.Error(err)
+		}
 	}
 }

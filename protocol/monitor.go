@@ -254,12 +254,20 @@ func (m *Monitor) capture(e *Event) {
 		if m.captured == nil {
 			m.captured = map[string]wire.Value{}
 		}
-		m.captured[name] = m.c.taken(&c, e.Doc)
+		v := m.c.taken(&c, e.Doc)
+		if len(v.Canonical()) > maxCaptured {
+			v = wire.Value{}
+		}
+		m.captured[name] = v
 	}
 }
 
-// maxTaken bounds the list of a capture.
-const maxTaken = 10000
+// maxTaken bounds the list of a capture, and maxCaptured the text of a value that is
+// kept, since snapshots have it. What is longer is as if it was not there.
+const (
+	maxTaken    = 10000
+	maxCaptured = 1 << 17
+)
 
 // taken returns what a capture takes out of a document.
 func (c *Compiled) taken(from *Capture, doc wire.Value) wire.Value {
@@ -321,7 +329,11 @@ func (m *Monitor) nextTimer() (next string, due time.Time) {
 		if from.IsZero() || timer.After <= 0 || m.c.next[m.state][Move{Clock, Label("timer:" + name)}] == nil {
 			continue
 		}
-		if at := from.Add(timer.After); next == "" || at.Before(due) || at.Equal(due) && name < next {
+		at := from.Add(timer.After)
+		if at.Before(m.entered) {
+			at = m.entered // it was due where nothing listened: it fires now, not before what happened since
+		}
+		if next == "" || at.Before(due) || at.Equal(due) && name < next {
 			next, due = name, at
 		}
 	}
