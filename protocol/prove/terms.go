@@ -175,6 +175,9 @@ func (k *checker) affordable() {
 	k.report(BudgetTooSmall, t[cut].From, t[cut].Move, t, "a budget of %d calls, %d of them kept back, ends every run before its end", k.terms.Budget.Calls, kept)
 }
 
+// money begins the name of a limit of money, which goes on with the currency.
+const money = "money "
+
 // limits returns the limits of a budget by name.
 func limits(b protocol.Budget) map[string]*big.Rat {
 	m := map[string]*big.Rat{}
@@ -188,7 +191,7 @@ func limits(b protocol.Budget) map[string]*big.Rat {
 			continue
 		}
 		if x, ok := new(big.Rat).SetString(text); ok {
-			m[currency] = x
+			m[money+currency] = x
 		}
 	}
 	return m
