@@ -43,6 +43,24 @@ type Before struct {
 	reader  func(func(Reader) error) error
 }
 
+// Key implements [wire.Keys]: it is the key that an agent's id is bound to at the relay.
+func (b *Before) Key(agent wire.AgentID, _ time.Time) (wire.PublicKey, error) {
+	var a agentRecord
+	known := false
+	err := b.reader(func(r Reader) (err error) {
+		a = agentRecord{}
+		known, err = getJSON(r, key(keyAgent, string(wire.PlainDIDKey(agent))), &a)
+		return err
+	})
+	switch {
+	case err != nil:
+		return wire.PublicKey{}, err
+	case !known:
+		return wire.PublicKey{}, wire.RuleUnknownKey.At("")
+	}
+	return wire.DecodePublicKey(a.Key)
+}
+
 // Messages yields the messages that are in the log, oldest first.
 func (b *Before) Messages() iter.Seq2[wire.Value, error] {
 	return func(yield func(wire.Value, error) bool) {
