@@ -44,6 +44,7 @@ type Server struct {
 	acks     *rates // of agents, as many as appends
 	calls    *rates // of agents, other than these
 	visits   *rates // of addresses, without a token that counts
+	workers  *workers
 	metrics  *metrics
 	scrape   http.Handler
 	health   health
@@ -117,10 +118,11 @@ func NewServer(m *Mailboxes, opts *ServerOptions) *Server {
 	s.acks = newRates(l.AppendsPerSecond, l.AppendBurst)
 	s.visits = newRates(l.CallsPerSecond, l.CallBurst)
 	s.sockets = newSockets(&l)
+	s.workers = newWorkers()
 	s.metrics = newMetrics(s.opts.Metrics, s)
 	s.scrape = promhttp.HandlerFor(s.opts.Metrics, promhttp.HandlerOpts{MaxRequestsInFlight: 2})
 	s.upgrader = websocket.Upgrader{
-		HandshakeTimeout: s.opts.WriteTimeout, ReadBufferSize: 1 << 10, WriteBufferPool: new(sync.Pool), Subprotocols: []string{subprotocol},
+		HandshakeTimeout: s.opts.WriteTimeout, ReadBufferSize: 2 << 10, WriteBufferPool: new(sync.Pool), Subprotocols: []string{subprotocol},
 		CheckOrigin: func(*http.Request) bool { return true }, // ServeHTTP has
 	}
 	return s
@@ -215,6 +217,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopping = true
 	s.mu.Unlock()
+	s.workers.stop()
 	var told sync.WaitGroup
 	s.sockets.each(func(c *socket) { told.Go(c.sayClosing) })
 	done := make(chan struct{})
