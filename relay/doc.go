@@ -8,7 +8,7 @@
 //	consent.go    whose invitations an agent wants to see
 //	log.go        append, read, acknowledge
 //	enclosure.go  what parties sign and send beside the chain
-//	sweep.go      what ends and goes by itself
+//	sweep.go      what ends and goes by itself; audit.go: whether all of it fits together
 //	limits.go     what one agent may take
 //	records.go    what is kept, byte by byte
 //	operations.go every operation, for both transports; answer.go: as JSON

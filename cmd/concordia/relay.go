@@ -19,7 +19,7 @@ func (a *app) relayCommand() *cobra.Command {
 		a.relaySessionsCommand(), a.relayInvitationsCommand(), a.relayInviteCommand(), a.relayJoinCommand(), a.relayDeclineCommand(), a.relayCloseCommand(),
 		a.relayConsentCommand("block"), a.relayConsentCommand("allow"), a.relayConsentsCommand(),
 		a.relaySendCommand(), a.relayTailCommand(), a.relayExportCommand(),
-		a.relayBenchCommand(),
+		a.relayStatsCommand(), a.relayCompactCommand(), a.relayDoctorCommand(), a.relayBenchCommand(),
 	)
 	cmd.Long = `relay has both ends of a relay (rfcs/0001-relay.md): serve runs one, and stats, doctor and
 compact look after its mail; the other verbs are those of an agent that uses one.

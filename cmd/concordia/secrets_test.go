@@ -113,6 +113,11 @@ relay consents --relay RELAY --key open.key --json
 relay close ses_9 --relay RELAY --key open.key
 relay bench --messages 16 --sessions 2 --connections 4
 relay serve --listen 127.0.0.1:0 --dir postbox
+relay stats RELAY
+relay stats --dir postbox
+relay compact --dir postbox
+relay doctor --dir postbox
+relay doctor --dir deal
 relay serve --listen 127.0.0.1:0 --dir postbox2 --tls-cert open.key --tls-key sealed.key
 relay serve --listen 127.0.0.1:0 --dir postbox2 --limits open.key
 `
