@@ -207,7 +207,7 @@ func TestNoSecrets(t *testing.T) {
 	for name, text := range map[string]string{
 		"pass": passphrase + "\n", "wrong": passphrase + "!\n", "note.json": `{"price": 1}`, "query.json": `{"type": "concordia.reputation.query", "subject_agent_id": "a", "requester_agent_id": "b"}`, "schema.json": `{"type": "object"}`,
 		"automaton.json": `{"automaton": {"name": "x", "initial": "a", "states": ["a", "b"], "ends": {"b": "success"}, "transitions": [{"from": "a", "by": "agent", "on": "go", "to": "b"}]}}`,
-		"broken.key": strings.Replace(string(clear), `"seed"`, `"sead"`, 1),
+		"broken.key":     strings.Replace(string(clear), `"seed"`, `"sead"`, 1),
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
