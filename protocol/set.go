@@ -374,4 +374,10 @@ func (c cut) text(before, after string) string {
 	return before + " " + number(c.at)
 }
 
-func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+// number writes a number as canonical JSON does.
+func number(x float64) string {
+	if v, ok := encoded(x); ok {
+		return v.Canonical()
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64) // no number of JSON, and no document has it
+}

@@ -2,7 +2,9 @@ package prove_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/concordia-node/concordia/protocol"
 	"github.com/concordia-node/concordia/protocol/prove"
@@ -43,5 +45,25 @@ func TestWhatPassesCounts(t *testing.T) {
 				t.Errorf("%v: the trace of %v is refused: %v", err, found[i], verdicts)
 			}
 		})
+	}
+}
+
+// Each of many invariants takes a large search: together they are cut short, and are not
+// said to be proven.
+func TestManyLargeSearches(t *testing.T) {
+	a := machine(t, "a !x b\n b !x c\n c !x a\n c !say done")
+	for i := range 100 {
+		a.Terms.Invariants = append(a.Terms.Invariants, protocol.Invariant{AtMost: &protocol.AtMost{Label: "x", N: 1000000 + i}})
+	}
+	c := compiled(t, a)
+	begin := time.Now()
+	claims := prove.Prove(c)
+	if took := time.Since(begin); took > time.Minute {
+		t.Errorf("it took %s", took)
+	}
+	for _, claim := range claims {
+		if strings.Contains(claim.Text, "at most") && len(claim.Failed) == 0 {
+			t.Errorf("proven: %s", claim.Text)
+		}
 	}
 }

@@ -117,7 +117,7 @@ func (k *checker) budgets() {
 // that can be reached at all.
 func (k *checker) affordable() {
 	wanted := func(s int) bool { return k.c.End(s) == protocol.Success }
-	if _, ok, _ := shortest(k.c.Initial(), k.next(true), wanted); !ok {
+	if _, ok, _ := shortest(&k.searched, k.c.Initial(), k.next(true), wanted); !ok {
 		wanted = func(s int) bool { return k.c.End(s) != "" }
 	}
 	most := int64(k.c.Len()) // a shortest run calls once in each state at most
@@ -145,10 +145,13 @@ func (k *checker) affordable() {
 		}
 	}
 	at := func(n watched) bool { return wanted(n.state) }
-	if _, ok, enough := shortest(watched{state: k.c.Initial()}, spend(true), at); ok || !enough {
+	if _, ok, enough := shortest(&k.searched, watched{state: k.c.Initial()}, spend(true), at); ok {
+		return
+	} else if !enough {
+		k.report(TooLarge, "", protocol.Move{}, nil, "there are too many cases to prove that the budget of calls suffices")
 		return
 	}
-	way, ok, _ := shortest(watched{state: k.c.Initial()}, spend(false), at)
+	way, ok, _ := shortest(&k.searched, watched{state: k.c.Initial()}, spend(false), at)
 	if !ok {
 		return // no budget helps: a trap
 	}

@@ -57,7 +57,7 @@ func (k *checker) watch(labels []protocol.Label, step func(memory int, a arc) in
 			}
 		}
 	}
-	way, found, enough := shortest(watched{state: k.c.Initial()}, next, wanted)
+	way, found, enough := shortest(&k.searched, watched{state: k.c.Initial()}, next, wanted)
 	if !enough {
 		k.report(TooLarge, "", protocol.Move{}, nil, "there are too many cases to prove an invariant")
 	}
@@ -262,7 +262,7 @@ func (k *checker) dominated(tool, name string, approval protocol.Approval) {
 			})
 		}
 	}
-	way, found, enough := shortest(watched{state: k.c.Initial()}, next, isBroken)
+	way, found, enough := shortest(&k.searched, watched{state: k.c.Initial()}, next, isBroken)
 	switch {
 	case !enough:
 		k.report(TooLarge, "", protocol.Move{By: protocol.Agent, On: call}, nil, "there are too many cases to prove that %s is approved", tool)
