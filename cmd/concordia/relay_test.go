@@ -34,6 +34,7 @@ type relayProcess struct {
 // startRelay runs a program with relay serve in a directory, and waits until it listens.
 func startRelay(program, dir string, env []string, args ...string) (*relayProcess, error) {
 	p := &relayProcess{cmd: exec.Command(program, append([]string{"relay", "serve"}, args...)...), log: new(bytes.Buffer)}
+	p.cmd.Args[0] = "concordia" // which is what a test binary goes by
 	p.cmd.Dir, p.cmd.Env, p.cmd.Stderr = dir, env, p.log
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
