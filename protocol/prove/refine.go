@@ -343,6 +343,11 @@ func (r *refiner) expand(i int) {
 			moves = append(moves, m)
 		}
 	}
+	for _, m := range r.parent.Moves(p.parent) {
+		if bears(m) && r.child.Passes(p.child, m) {
+			moves = append(moves, m)
+		}
+	}
 	for _, m := range moves {
 		if r.own[m] {
 			if r.captured[m.On] {
