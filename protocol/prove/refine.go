@@ -228,15 +228,16 @@ func (r *refiner) counted() *Counterexample {
 	at := func(i int, clause Clause, format string, args ...any) *Counterexample {
 		return r.counterexample(r.back(i), &fault{clause: clause, message: fmt.Sprintf(format, args...)}, r.nodes[i].pair)
 	}
+	own, theirs := timers(r.child), timers(r.parent)
+	names := slices.Sorted(maps.Keys(theirs))
 	standing := map[protocol.State][]protocol.State{} // states of the child by those of the parent
 	for i, n := range r.nodes {
 		if n.detached {
 			continue
 		}
 		c, q := child.Whole(r.child.State(n.child)), parent.Whole(r.parent.State(n.parent))
-		for _, name := range slices.Sorted(maps.Keys(timers(r.parent))) {
-			mine, theirs := timers(r.child)[name], timers(r.parent)[name]
-			if (mine.In == c) != (theirs.In == q) {
+		for _, name := range names {
+			if (own[name].In == c) != (theirs[name].In == q) {
 				return at(i, Registers, "the timer %s does not run in %s as in %s of the parent", name, c, q)
 			}
 		}
@@ -339,6 +340,11 @@ func (r *refiner) expand(i int) {
 	moves := slices.Clone(r.child.Moves(p.child))
 	for _, m := range r.unknown {
 		if r.child.Passes(p.child, m) {
+			moves = append(moves, m)
+		}
+	}
+	for _, m := range r.parent.Moves(p.parent) {
+		if bears(m) && r.child.Passes(p.child, m) {
 			moves = append(moves, m)
 		}
 	}
