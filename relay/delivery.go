@@ -61,6 +61,7 @@ type track struct {
 	sizes   []int32 // of the entries up to sent that are under way
 	seen    string  // what was told of the session, in short
 	invited bool    // the invitation was told
+	changes uint64  // how often the session had changed, when it was told
 }
 
 // wake is told that there is news in a session. It does not block.
@@ -145,10 +146,19 @@ func (c *socket) deliver() {
 		d.current = session
 		t := d.track(session)
 		from, entries, size := uint64(0), min(turnEntries, windowEntries-d.entries), min(turnSize, windowSize-d.size)
+		recent, changes := (*UnverifiedEntry)(nil), c.server.mail.recent.slot(session).changes.Load()
 		if t.started {
 			from = t.sent + 1
+			if t.seen != "" && t.changes == changes {
+				recent = c.server.mail.recent.entry(session, from)
+			}
 		}
 		d.mu.Unlock()
+		if recent != nil {
+			if sent, _ := c.pushEntry(session, t, recent); sent {
+				continue
+			}
+		}
 		if size <= 0 {
 			entries = 0
 		}
@@ -156,6 +166,7 @@ func (c *socket) deliver() {
 		switch {
 		case err == nil:
 			c.tell(session, t, entries > 0, &n)
+			t.changes = changes
 		case CodeOf(err) == CodeNotFound:
 			d.mu.Lock()
 			d.forget(session)
