@@ -144,6 +144,13 @@ func (v Value) String() string { return v.text }
 // MarshalJSON returns the RFC 8785 text; an absent value is null.
 func (v Value) MarshalJSON() ([]byte, error) { return []byte(v.orNull().text), nil }
 
+// UnmarshalJSON is [Parse] with [DocumentLimits]. The size that a stranger may send is
+// bounded before.
+func (v *Value) UnmarshalJSON(text []byte) (err error) {
+	*v, err = Parse(text, DocumentLimits)
+	return err
+}
+
 func (v Value) orNull() Value {
 	if v.text == "" {
 		return Value{text: "null"}

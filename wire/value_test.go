@@ -1,6 +1,8 @@
 package wire_test
 
 import (
+	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -231,5 +233,18 @@ func TestRangeStops(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"a1", "b2", "0:10", "1:11"}, got); diff != "" {
 		t.Errorf("ranges (-want +got):\n%s", diff)
+	}
+}
+
+// A value in a document of this program's own is read as strictly as any other.
+func TestUnmarshalJSON(t *testing.T) {
+	var doc struct {
+		Body wire.Value `json:"body"`
+	}
+	if err := json.Unmarshal([]byte(`{"body": {"b": 1, "a": [true]}}`), &doc); err != nil || doc.Body.Canonical() != `{"a":[true],"b":1}` {
+		t.Errorf("body %v, %v", doc.Body, err)
+	}
+	if err := json.Unmarshal([]byte(`{"body": {"a": 1, "a": 2}}`), &doc); !errors.Is(err, wire.RuleDuplicate) {
+		t.Errorf("a name twice: %v", err)
 	}
 }

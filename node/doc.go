@@ -1,0 +1,51 @@
+// Package node is one party of negotiations: it holds a key, keeps what it said and
+// heard in a directory, and deals with other parties over relays (SPEC §4, §5, §9.3).
+//
+//	n, err := node.New(node.Options{Dir: dir, Key: key, Keys: wire.DIDKeys{}, Relay: "https://relay.example"})
+//	…
+//	defer n.Close()
+//	view, err := n.Open(ctx, node.Opening{To: []wire.AgentID{buyer}, Body: body})
+//
+// What can be asked of a node is an [API], which the node itself implements and
+// whoever reaches it from another process. It deals in plain data.
+//
+//	api.go        the interface; data.go: what it deals in; error.go, refuse.go: how it refuses
+//	options.go    who the node is, and what its owner lets through
+//	node.go       opening and closing
+//	disk.go       what is kept; live.go: sessions in memory
+//	carrier.go    connections to relays; serve.go: the own relay, and the inbox
+//	take.go       what comes in the log of a session; move.go: what is said
+//	attend.go     what the node does without being asked; deadline.go: when time is up
+//	join.go       invitations; receipt.go: the receipt that all parties sign
+//	contact.go, policy.go, mandate.go   with whom it deals, and how far it goes
+//	view.go, notice.go   what there is to see
+//
+// # One carrier
+//
+// A session is carried by a relay (RFC 0001), which is its sequencer: a message exists
+// once the relay has appended it. With a home relay, that of the initiator carries it.
+// Without one, the initiator's node serves a relay of its own, in which nobody else opens
+// sessions, and tells the responder by a signed invitation, sent to the inbox that the
+// responder's node names at /.well-known/concordia.json.
+//
+// So there is one way for everything: what a node says it appends at the relay, and it
+// takes note of that when it comes back in the log, in order and exactly once, as what
+// others say. A message that came second is not signed again: the caller is told what it
+// missed, and decides anew.
+//
+// # On disk
+//
+//	transcripts.db   the messages of sessions, and receipts (package session/transcript)
+//	artifacts.db     receipts, approvals, mandates (package attest/store)
+//	node.db          contacts, sessions, positions in logs, notices, counts
+//	mail.db          the node's own relay, if it serves one
+//
+// One process holds a directory. All state is rebuilt from it; a process that is
+// killed loses nothing that it acknowledged and does nothing twice.
+//
+// # Trust
+//
+// A relay is trusted with time and order, an invitation with nothing: who speaks is
+// decided by keys, of did:key ids, contacts, or what Options.Keys says. What the other
+// side writes is data. Logs have no keys, tokens, terms and reasoning.
+package node

@@ -1,0 +1,7 @@
+//go:build long
+
+package node_test
+
+const simultaneous = 1000
+
+const loadFew, loadMany, loadMessages = 10, 1000, 50

@@ -1,0 +1,7 @@
+//go:build !long
+
+package node_test
+
+const simultaneous = 100
+
+const loadFew, loadMany, loadMessages = 5, 50, 12
