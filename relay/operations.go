@@ -111,6 +111,10 @@ func doRegister(ctx context.Context, c *call, dst []byte) ([]byte, error) {
 }
 
 func doRotate(ctx context.Context, c *call, dst []byte) ([]byte, error) {
+	if c.socket != nil { // else a ping finds that the old token does not count
+		c.socket.renewing.Lock()
+		defer c.socket.renewing.Unlock()
+	}
 	fresh, err := c.mail().Rotate(ctx, c.agent.ID, c.token)
 	if err != nil {
 		return dst, err

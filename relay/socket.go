@@ -38,6 +38,7 @@ type socket struct {
 	writing  sync.Mutex // one frame at a time
 	closing  atomic.Bool
 	last     atomic.Bool // close when the answer under way is written
+	renewing sync.Mutex  // held while token is replaced, and while it is looked at
 	token    atomic.Pointer[string]
 	delivery delivery
 	pinger   *time.Timer
@@ -82,7 +83,8 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	c.delivery.scan = true
 	c.unlisten = s.mail.driver.Listen(string(agent.ID), func(session string) { c.wake(wire.SessionID(session)) })
 	c.pinger = time.AfterFunc(s.opts.PingEvery, c.ping)
-	go c.read() // the goroutine of the HTTP server and what it holds can go
+	c.checkToken() // it may have been revoked while nobody knew of this websocket
+	go c.read()    // the goroutine of the HTTP server and what it holds can go
 	c.deliverSoon()
 }
 
@@ -275,12 +277,23 @@ func (c *socket) ping() {
 		_ = c.ws.Close()
 		return
 	}
-	if _, err := c.server.mail.Authenticate(c.ctx, *c.token.Load()); CodeOf(err) == CodeUnauthenticated {
-		c.close(websocket.ClosePolicyViolation, "the token was revoked")
+	if !c.checkToken() {
 		return
 	}
 	c.rescan()
 	c.pinger.Reset(c.server.opts.PingEvery)
+}
+
+// checkToken closes the connection, and reports false, if its token counts no more.
+func (c *socket) checkToken() bool {
+	c.renewing.Lock()
+	_, err := c.server.mail.Authenticate(c.ctx, *c.token.Load())
+	c.renewing.Unlock()
+	if CodeOf(err) == CodeUnauthenticated {
+		c.close(websocket.ClosePolicyViolation, "the token was revoked")
+		return false
+	}
+	return true
 }
 
 // sockets are the open websockets of a server.
