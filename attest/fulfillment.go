@@ -134,7 +134,8 @@ func (s *AttestationSubject) checkFulfillment() error {
 // has to be a party. The draft says the status and, in counterparty_attestation,
 // confirms_fulfillment. Notes that it leaves out name the receipt, without which the
 // words would fit every deal between the two. The parties signed the receipt without
-// it. (SPEC §9.6.4, §9.6.5a)
+// it, and have to have: of an old version, in which they sign no outcome, anybody can
+// make one with the name of another. (SPEC §9.6.4, §9.6.5a)
 func (i Issuer) Confirm(receipt, v wire.Value) (wire.Value, error) {
 	d := i.draft("a fulfillment", v)
 	d.only(wire.EdDSA)
@@ -150,7 +151,10 @@ func (i Issuer) Confirm(receipt, v wire.Value) (wire.Value, error) {
 		d.v = receipt.With("fulfillment", d.v)
 	}
 	return d.done(func(f Verifier, v wire.Value) wire.Report {
-		_, report := f.VerifyAttestation(v, FulfillmentBound())
+		a, report := f.VerifyAttestation(v, FulfillmentBound())
+		if a != nil && !a.version.since(2) {
+			report = append(report, wire.Find("outcome-bound", false, RuleOutcome.Because("/concordia_attestation", errUnbound)))
+		}
 		return report
 	})
 }

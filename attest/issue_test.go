@@ -482,6 +482,11 @@ func TestConfirm(t *testing.T) {
 			t.Errorf("%s says %s: %v", test.by, test.draft, report.Err())
 		}
 	}
+	// Of an old version nobody signed more than its own record, which fits any receipt.
+	old := receipt.Without("countersignatures").With("concordia_attestation", wire.Text("0.1.0")).With("attestation_id", wire.Text("att_other"))
+	if _, err := issuerOf(t, "buyer").Confirm(old, parse(t, `{"status":"fulfilled"}`)); broke(err) != "outcome-binding at /concordia_attestation" {
+		t.Errorf("confirmed what it did not countersign: %q", broke(err))
+	}
 }
 
 // The publisher presents a receipt of an attestation, and the counterparty cosigns it.

@@ -70,6 +70,7 @@ var unsigned = map[string][]string{
 	"cascade_traversal":        {""},                                                             // questions, not artifacts
 	"closure":                  {""},
 	"chain_session-transition": {""},
+	"reputation_query":         {""}, // anybody may ask
 	"json_text":                {""},
 	"signed_text":              {""},
 }

@@ -66,7 +66,10 @@ func ParsePosition(s string) (Position, error) {
 		return Position{}, errPosition
 	}
 	t := time.Unix(int64(binary.BigEndian.Uint64(b)^1<<63), int64(binary.BigEndian.Uint32(b[8:]))).UTC()
-	return Position{t, wire.Hash(b[timeSize:])}, nil
+	if p := (Position{t, wire.Hash(b[timeSize:])}); bytes.Equal(p.bytes(), b) {
+		return p, nil
+	}
+	return Position{}, errPosition // no time has such seconds
 }
 
 // A Filter says which artifacts are listed. Zero fields admit all.

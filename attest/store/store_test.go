@@ -301,6 +301,20 @@ func TestFilter(t *testing.T) {
 	}
 }
 
+// A position is one that String wrote, and no other text.
+func TestParsePosition(t *testing.T) {
+	for _, text := range []string{"", "ff", "zz", strings.Repeat("f", 88), strings.Repeat("0", 16) + "ffffffff" + strings.Repeat("0", 64)} {
+		if p, err := store.ParsePosition(text); err == nil {
+			t.Errorf("ParsePosition(%s) = %s", text, p)
+		}
+	}
+	for _, text := range []string{store.Position{}.String(), strings.Repeat("0", 88)} {
+		if p, err := store.ParsePosition(text); err != nil || p.String() != text {
+			t.Errorf("ParsePosition(%s) = %s, %v", text, p, err)
+		}
+	}
+}
+
 // A listing longer than one transaction, in which artifacts are deleted as it goes.
 func TestListWhileDeleting(t *testing.T) {
 	s := fresh(t)

@@ -226,7 +226,8 @@ without terms. The counterparty appears as the did:key of its key.`,
 
 	sign := &cobra.Command{
 		Use: "sign FILE", Short: "Sign a receipt as its counterparty",
-		Long:    `sign checks that you are the counterparty of a receipt that --publisher presents, and signs it.`,
+		Long: `sign checks that you are the counterparty of a receipt that --publisher presents, and signs it.
+It does not compare what the receipt says with what you know of the session: do that first.`,
 		Example: `  concordia attest cosign sign draft.json --key buyer.key --publisher did:web:seller.example`,
 		Args:    cli.Takes,
 	}

@@ -140,3 +140,25 @@ func TestHashForAnID(t *testing.T) {
 	do(0, "store", "delete", theirs, "--store", path("kept"))
 	do(0, "store", "delete", mine, "--store", path("kept"))
 }
+
+// A passphrase is read from whatever the command line names, and that may never end.
+func TestReadPassphraseIsBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pass")
+	for _, test := range []struct {
+		text string
+		want int // its length, 0 if it is refused
+	}{
+		{strings.Repeat("x", maxPassphrase) + "\r\nmore", maxPassphrase},
+		{strings.Repeat("x", maxPassphrase), maxPassphrase},
+		{"x\n" + strings.Repeat("y", 2*maxPassphrase), 1},
+		{strings.Repeat("x", maxPassphrase+1), 0},
+		{"\n", 0},
+	} {
+		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := readPassphrase(path); len(got) != test.want || (err == nil) != (test.want > 0) {
+			t.Errorf("%d bytes: a passphrase of %d, %v; want %d", len(test.text), len(got), err, test.want)
+		}
+	}
+}

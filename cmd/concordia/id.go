@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -117,14 +118,26 @@ func (a *app) idShowCommand() *cobra.Command {
 	}
 }
 
+// maxPassphrase is how long a passphrase may be, in bytes.
+const maxPassphrase = 1 << 12
+
 // readPassphrase returns the first line of a file.
 func readPassphrase(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the passphrase: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxPassphrase+2)) // with the end of its line
 	if err != nil {
 		return nil, fmt.Errorf("reading the passphrase: %w", err)
 	}
 	line, _, _ := bytes.Cut(text, []byte("\n"))
-	if line = bytes.TrimSuffix(line, []byte("\r")); len(line) == 0 {
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	if len(line) > maxPassphrase {
+		return nil, cli.Usagef("reading the passphrase: the first line of %s is longer than %d bytes", path, maxPassphrase)
+	}
+	if len(line) == 0 {
 		return nil, cli.Usagef("reading the passphrase: the first line of %s is empty", path)
 	}
 	return line, nil

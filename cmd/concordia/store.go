@@ -73,6 +73,9 @@ func makeStore(dir string) (*store.Store, error) {
 // stored returns what an id or a hash names in a store: what has the one and what has the
 // other, if somebody chose the hash of an artifact for the id of another.
 func stored(s *store.Store, name string) ([]store.Entry, error) {
+	if name == "" { // which would be the id of all
+		return nil, cli.Usagef("an id or a hash is missing: it is empty")
+	}
 	var list []store.Entry
 	if hash, err := wire.ParseHash(name); err == nil {
 		switch e, err := s.Get(hash); {

@@ -98,7 +98,7 @@ func (a artifact) document() wire.M {
 func artifacts(receipts map[string]attest.Draft) []artifact {
 	return slices.Concat(
 		approvals(), fulfillments(receipts["agreed"]), revocations(), cascades(), mandates(), predicates(), profiles(), records(),
-		attestations(receipts), histories(receipts), envelopes(receipts["agreed"]), parts(), chains(),
+		attestations(receipts), histories(receipts), envelopes(receipts["agreed"]), reputations(receipts), parts(), chains(),
 	)
 }
 

@@ -127,6 +127,13 @@ const judges = {
     if (material.alg !== 'EdDSA') throw new Unsupported('it has no ES256');
     signed(s.input, s.input.signature, sdk.fromBase64Url(material.public_key_b64url));
   },
+  reputation_query() {
+    throw new Unsupported('it asks for no reputation');
+  },
+  reputation_response(s) {
+    signed(without(s.input, 'service_signature'), s.input.service_signature, s.key(s.input.service_id));
+    return only;
+  },
   closure_predicate(s) {
     signed(s.input, s.input.signature, s.key(s.input.issuer));
     return only;

@@ -18,6 +18,7 @@ from concordia import a2a_carrier, approval_receipt, attestation, competence_pro
 from concordia import cmpc, schema_validator, signing
 from concordia.agent_profile.profile import AgentCapabilityProfile
 from concordia.cmpc import schemas
+from concordia.reputation.query import validate_query
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -213,6 +214,15 @@ def closure(s):
     need(result.satisfied, "%s %s" % (result.reason, result.evidence))
 
 
+def reputation_query(s):
+    no_errors(validate_query(s.input))
+
+
+def reputation_response(s):
+    said = {name: v for name, v in s.input.items() if name != "service_signature"}
+    need(signing.verify_signature(said, s.input["service_signature"], s.key(s.input["service_id"])), "the signature")
+
+
 def a2a_part(s):
     message = a2a_carrier.parse_a2a_data_part(s.input, active_extensions=s.context["active_extensions"])
     need(signing.verify_signature(message, message["signature"], s.key(message["from"]["agent_id"])), "the signature")
@@ -224,6 +234,7 @@ JUDGES = {
     "agent_profile": agent_profile, "receipt_bundle": receipt_bundle_, "competence_proof": competence, "cosign": cosigned,
     "envelope": envelope_, "record": record, "commitment": commitment, "activation_proof": activation_proof, "unwind": unwind,
     "closure_predicate": closure_predicate, "chain_session": chain_session, "closure": closure, "a2a_part": a2a_part,
+    "reputation_query": reputation_query, "reputation_response": reputation_response,
 }
 
 # Samples that the SDK refuses, and the one thing it says then: README.md tells why.
