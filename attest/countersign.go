@@ -46,6 +46,44 @@ func Countersign(v wire.Value, agent wire.AgentID, by wire.Signer) (wire.Value, 
 	return v, ErrNotAParty
 }
 
+// A PartySignature is what Countersign adds: the signature of a party over its own
+// record, and the one over the whole.
+type PartySignature struct {
+	Record string `json:"record"`
+	Whole  string `json:"whole"`
+}
+
+// SignatureOf returns what a party has signed of an attestation, and false if that is
+// not both. It verifies nothing.
+func SignatureOf(v wire.Value, agent wire.AgentID) (s PartySignature, ok bool) {
+	parties, _ := v.Get("parties")
+	for _, record := range parties.Elems() {
+		if id, _ := record.Get("agent_id"); wire.AgentID(id.Text()) == agent {
+			own, _ := record.Get("signature")
+			s.Record = own.Text()
+		}
+	}
+	whole, _ := v.At("countersignatures", string(agent))
+	s.Whole = whole.Text()
+	return s, s.Record != "" && s.Whole != ""
+}
+
+// WithSignature adds to an attestation what a party has signed of another copy of it. As
+// with Countersign, the order does not matter.
+func WithSignature(v wire.Value, agent wire.AgentID, s PartySignature) wire.Value {
+	parties, _ := v.Get("parties")
+	for i, record := range parties.Elems() {
+		if id, _ := record.Get("agent_id"); wire.AgentID(id.Text()) == agent {
+			v = v.With("parties", parties.WithElem(i, record.With("signature", wire.Text(s.Record))))
+		}
+	}
+	signatures, ok := v.Get("countersignatures")
+	if !ok {
+		signatures = emptyObject
+	}
+	return v.With("countersignatures", signatures.With(string(agent), wire.Text(s.Whole)))
+}
+
 // ErrIsAParty reports that a party would be witness to itself.
 var ErrIsAParty = errors.New("a party countersigns, it is no witness")
 

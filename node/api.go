@@ -14,9 +14,11 @@ type API interface {
 	// Self returns who the node is and how it is reached.
 	Self(ctx context.Context) (Self, error)
 
-	// Open opens a session and invites those it names. It returns when the open message
-	// is in the log. An invitation that could not be handed over shows in
-	// View.Undelivered; the node goes on trying.
+	// Open opens a session and invites those it names. It returns when the session is
+	// reserved and the body was judged. The open message is signed and sent when the first
+	// of them has joined: until then the state is "(none)", and View.Coming says who is
+	// waited for. Who could not be told directly yet is in View.Undelivered; the node goes
+	// on trying.
 	Open(ctx context.Context, o Opening) (View, error)
 
 	// Invitation returns the signed invitation to a session that this node opened, to

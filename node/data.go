@@ -42,6 +42,7 @@ const (
 type Opening struct {
 	Session   wire.SessionID `json:"session_id,omitempty"` // "": a new one; the same again is no harm
 	To        []wire.AgentID `json:"to,omitempty"`         // the responders
+	Others    []wire.AgentID `json:"others,omitempty"`     // who else may join: witnesses, and mediators that may be nominated
 	Places    int            `json:"places,omitempty"`     // if To is empty: for how many who come first; at most 1
 	Way       Way            `json:"way,omitempty"`
 	Body      wire.Value     `json:"body"` // of the open message: terms, timing, category and so on (SPEC §4.2)
@@ -76,6 +77,8 @@ type Move struct {
 	// Tip, if given, is the hash of the last message that the caller knows: the move is
 	// refused with CodeConflict if another one has come since.
 	Tip wire.Hash `json:"tip,omitzero"`
+
+	to []wire.AgentID // of open
 }
 
 // A View is a session as the node sees it.
@@ -92,6 +95,7 @@ type View struct {
 	Ending  *EndingView        `json:"ending,omitempty"`
 	Last    wire.Value         `json:"last,omitzero"` // the last message
 
+	Coming      []wire.AgentID `json:"coming,omitempty"`      // who is invited and has not joined
 	Undelivered []wire.AgentID `json:"undelivered,omitempty"` // who could not be invited yet
 	Mandates    []MandateView  `json:"mandates,omitempty"`    // that parties have presented
 	Misconduct  string         `json:"misconduct,omitempty"`  // what the relay did wrong: nothing more is taken from it

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"crypto/x509"
 	"io"
 	"log/slog"
 	"time"
@@ -32,6 +33,9 @@ type Options struct {
 	// dials public addresses only, over https://, and the home relay wherever it is.
 	Loopback bool
 
+	// Roots are the certificates that count, for networks of one's own; nil: the system's.
+	Roots *x509.CertPool
+
 	Policy  Policy
 	Metrics *prometheus.Registry // nil: none
 	Log     *slog.Logger         // nil: none
@@ -46,6 +50,9 @@ type Policy struct {
 	Unknown Answer         `json:"unknown,omitempty"` // to invitations of strangers; "": Ask
 	Allow   []wire.AgentID `json:"allow,omitempty"`   // besides the contacts whose consent is so
 	Deny    []wire.AgentID `json:"deny,omitempty"`
+
+	// JoinKnown has the node join sessions of those that are allowed, without being asked.
+	JoinKnown bool `json:"join_known,omitempty"`
 
 	Thresholds []Threshold `json:"thresholds,omitempty"`
 

@@ -117,6 +117,10 @@ func Read(body wire.Value, at string, space *Space) (*Offer, error) {
 	return o, nil
 }
 
+// Body returns the offer as it was signed: what an approval receipt names by its hash
+// (SPEC §9.6.4b).
+func (o *Offer) Body() wire.Value { return o.body }
+
 // ReadResolution reads the terms of a mediator's resolve message (SPEC §8): a
 // complete basic offer of no party.
 func ReadResolution(body wire.Value, at string, space *Space) (*Offer, error) {

@@ -87,8 +87,16 @@ type ClientOptions struct {
 	// the agent's name.
 	Relay string
 
-	Tokens Tokens           // nil: kept in memory
-	TLS    *tls.Config      // nil: the system's
+	// Trust is asked before the agent signs a registration at the relay that has this id,
+	// which it does not do after an error; nil: it does.
+	Trust func(ctx context.Context, relay string) error
+
+	Tokens Tokens      // nil: kept in memory
+	TLS    *tls.Config // nil: the system's
+
+	// Dial makes the connections, and no proxy is asked then; nil: the system does. It is
+	// for a relay whose URL somebody else wrote, who must not choose what is connected to.
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
 	Now    func() time.Time // nil: time.Now
 	Random io.Reader        // nil: crypto/rand
 	Logger *slog.Logger     // nil: no log
@@ -161,6 +169,10 @@ func NewClient(opts ClientOptions) (*Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = opts.TLS
 	transport.MaxResponseHeaderBytes = 64 << 10
+	proxy := http.ProxyFromEnvironment
+	if opts.Dial != nil {
+		transport.DialContext, transport.Proxy, proxy = opts.Dial, nil, nil
+	}
 	return &Client{
 		opts: opts, url: u, relay: opts.Relay,
 		http: &http.Client{
@@ -168,7 +180,7 @@ func NewClient(opts ClientOptions) (*Client, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		dialer: websocket.Dialer{
-			Proxy: http.ProxyFromEnvironment, TLSClientConfig: opts.TLS, HandshakeTimeout: opts.Timing.Call,
+			Proxy: proxy, NetDialContext: opts.Dial, TLSClientConfig: opts.TLS, HandshakeTimeout: opts.Timing.Call,
 			Subprotocols: []string{socketProtocol}, ReadBufferSize: 4 << 10, WriteBufferSize: 4 << 10,
 		},
 		up: make(chan struct{}), toAck: make(chan struct{}, 1), ackNow: make(chan struct{}, 1),
@@ -232,6 +244,13 @@ func (c *Client) Run(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// Connected reports whether there is a connection to the relay now.
+func (c *Client) Connected() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.link != nil
 }
 
 // pause waits before attempt n+1: up to a time that doubles with each (full jitter),

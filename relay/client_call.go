@@ -235,6 +235,11 @@ func (c *Client) register(ctx context.Context) (string, error) {
 	if known != "" && known != challenge.Relay {
 		return "", fmt.Errorf("registering: %w: %q, and not %q", errOtherRelay, clip(challenge.Relay), clip(known))
 	}
+	if c.opts.Trust != nil {
+		if err := c.opts.Trust(ctx, challenge.Relay); err != nil {
+			return "", fmt.Errorf("registering: %w: %w", errOtherRelay, err)
+		}
+	}
 	answer, err := challenge.Registration(c.opts.Agent, c.opts.Signer, c.opts.Now())
 	if err != nil {
 		return "", err

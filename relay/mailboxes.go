@@ -31,6 +31,10 @@ type Options struct {
 	// nil admits what has its place in the chain. It may be called again for the same
 	// message, and must not change what it reads.
 	Admit func(ctx context.Context, before *Before, m *wire.Message) error
+
+	// Reserve reports whether an agent may open sessions; nil: everybody may. Who may not
+	// can join those that it is named in.
+	Reserve func(agent wire.AgentID) bool
 }
 
 // NewMailboxes opens the mail that a driver stores.

@@ -116,6 +116,9 @@ func (m *Mailboxes) create(ctx context.Context, agent wire.AgentID, want *Reserv
 
 func (m *Mailboxes) checkReservation(agent wire.AgentID, want *Reservation) error {
 	l := &m.opts.Limits
+	if m.opts.Reserve != nil && !m.opts.Reserve(agent) {
+		return refuse(CodeRejected, "this relay opens no sessions for you")
+	}
 	if wire.CheckID(want.Session) != nil {
 		return refuse(CodeBadRequest, "session_id is no id")
 	}

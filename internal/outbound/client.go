@@ -1,6 +1,7 @@
 package outbound
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -32,6 +33,9 @@ type Client struct {
 	MaxBody   int           // bytes of the answer; 0: DefaultMaxBody
 	Timeout   time.Duration // for all of a request; 0: DefaultTimeout
 	HighPorts bool          // also the ports from 1024 on
+
+	// Plain lets it ask http URLs of this machine, if Allow admits their addresses.
+	Plain bool
 
 	// For tests and for networks of one's own.
 	Allow    func(netip.Addr) bool // addresses to dial although they are not public; nil: none
@@ -83,6 +87,35 @@ var (
 
 // Get returns what is at an https URL. It fails with an [*Error].
 func (c *Client) Get(ctx context.Context, rawURL string) ([]byte, error) {
+	return c.ask(ctx, http.MethodGet, rawURL, nil)
+}
+
+// Post hands a JSON document to an https URL, and returns the answer. It fails with an
+// [*Error].
+func (c *Client) Post(ctx context.Context, rawURL string, document []byte) ([]byte, error) {
+	return c.ask(ctx, http.MethodPost, rawURL, document)
+}
+
+// Dial connects to an address, by name or not, if Get would. It is for what is no plain
+// request, such as a websocket; the URL is the caller's to check (CheckURL).
+func (c *Client) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return c.dialer().DialContext(ctx, network, address)
+}
+
+// CheckURL reports whether Get would ask a URL, as far as that shows before its name is
+// resolved.
+func (c *Client) CheckURL(rawURL string) error {
+	if _, err := c.parse(rawURL); err != nil {
+		return &Error{Why: err}
+	}
+	return nil
+}
+
+func (c *Client) dialer() *net.Dialer {
+	return &net.Dialer{Resolver: c.Resolver, Control: c.control}
+}
+
+func (c *Client) ask(ctx context.Context, method, rawURL string, document []byte) ([]byte, error) {
 	u, err := c.parse(rawURL)
 	if err != nil {
 		return nil, &Error{Why: err}
@@ -93,7 +126,7 @@ func (c *Client) Get(ctx context.Context, rawURL string) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	body, err := c.get(ctx, u)
+	body, err := c.exchange(ctx, method, u, document)
 	if err != nil {
 		return nil, &Error{Host: u.Host, Why: why(ctx, err), err: err}
 	}
@@ -109,7 +142,8 @@ func (c *Client) parse(raw string) (*url.URL, error) {
 	if err != nil { // its text repeats the URL
 		return nil, ErrURL
 	}
-	if u.Scheme != "https" || u.Opaque != "" || u.User != nil || strings.Contains(raw, "#") || !isHost(u.Hostname()) {
+	here := c.Plain && u.Scheme == "http" && isHere(u.Hostname())
+	if u.Scheme != "https" && !here || u.Opaque != "" || u.User != nil || strings.Contains(raw, "#") || !isHost(u.Hostname()) {
 		return nil, ErrURL
 	}
 	if _, port, explicit := strings.Cut(strings.TrimPrefix(u.Host, "["+u.Hostname()+"]"), ":"); explicit {
@@ -119,6 +153,12 @@ func (c *Client) parse(raw string) (*url.URL, error) {
 		}
 	}
 	return u, nil
+}
+
+// isHere reports whether a host is this machine by its spelling.
+func isHere(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && a.IsLoopback()
 }
 
 // isHost reports whether s is made of what names and addresses are made of. Names
@@ -134,19 +174,21 @@ func isHost(s string) bool {
 	return s != "" && len(s) <= 253
 }
 
-func (c *Client) get(ctx context.Context, u *url.URL) ([]byte, error) {
-	dialer := &net.Dialer{Resolver: c.Resolver, Control: c.control}
+func (c *Client) exchange(ctx context.Context, method string, u *url.URL, document []byte) ([]byte, error) {
 	transport := &http.Transport{
-		DialContext:            dialer.DialContext,
+		DialContext:            c.dialer().DialContext,
 		TLSClientConfig:        &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12},
 		TLSNextProto:           map[string]func(string, *tls.Conn) http.RoundTripper{}, // HTTP/1.1 alone
 		DisableKeepAlives:      true,
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: MaxHeaders,
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	request, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(document))
 	if err != nil {
 		return nil, err
+	}
+	if method == http.MethodPost {
+		request.Header.Set("Content-Type", "application/json")
 	}
 	request.Header.Set("User-Agent", "concordia")
 	request.Header.Set("Accept", "application/json, */*;q=0.1")

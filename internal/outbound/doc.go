@@ -5,7 +5,7 @@
 //
 //	body, err := new(outbound.Client).Get(ctx, "https://example.org/.well-known/did.json")
 //
-// A [Client] asks with GET over HTTPS and nothing else. The address is checked in
+// A [Client] asks with GET, or hands over a document with POST, over HTTPS. The address is checked in
 // net.Dialer.Control, when it is about to be dialed, and not before: a name that
 // resolves to another address the second time, or to several, gains nothing. Only
 // public addresses are dialed ([IsPublic]); IPv6 addresses that carry an IPv4 address

@@ -1,0 +1,335 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/concordia-node/concordia/internal/groupcommit"
+	"github.com/concordia-node/concordia/relay"
+	"github.com/concordia-node/concordia/session"
+	"github.com/concordia-node/concordia/wire"
+)
+
+// invited is told by a relay of an invitation.
+func (c *carrier) invited(ctx context.Context, i relay.Invitation) {
+	n := c.node
+	err := n.welcome(ctx, Invitation{
+		Session: i.Session, From: i.From, Relay: c.url, Category: i.Category, Created: i.Created, Expires: i.Expires,
+	})
+	if err != nil && ctx.Err() == nil {
+		n.log.Info("an invitation was not taken", "session", i.Session, "why", kindOf(err))
+	}
+}
+
+// Bounds of invitations that wait.
+const (
+	maxInvitations          = 1000
+	maxInvitationsOfUnknown = 100
+	maxInvitationsOfOne     = 20
+)
+
+var (
+	errInvitations = refuse(CodeRefused, "there are as many unanswered invitations as this node takes")
+	errDenied      = refuse(CodePolicy, "the node takes no invitations of this agent")
+)
+
+// welcome takes an invitation, as the policy says. The same again changes nothing.
+func (n *Node) welcome(ctx context.Context, i Invitation) error {
+	standing := n.standingOf(i.From)
+	switch {
+	case wire.PlainDIDKey(i.From) == n.agent:
+		return refuse(CodeBadRequest, "the invitation is this node's own")
+	case standing == Denied, standing == Undecided && n.opts.Policy.Unknown == Refuse:
+		if c, err := n.carrier(i.Relay); err == nil && i.Relay == n.opts.Relay {
+			_ = c.client.Decline(ctx, i.Session) // it is forgotten if it fails, and told again
+		}
+		return errDenied
+	}
+	i.Known = standing == Allowed
+	var x conduct
+	if _, err := n.disk.get(bucketAgents, string(wire.PlainDIDKey(i.From)), &x); err != nil {
+		return err
+	}
+	if x.Left >= n.opts.Policy.flagAfter() {
+		i.Flags = append(i.Flags, x.flag())
+	}
+	if err := n.keepInvitation(ctx, i); err != nil {
+		return err
+	}
+	if n.opts.Policy.Unknown == Accept || standing == Allowed && n.opts.Policy.JoinKnown {
+		n.begin(func(ctx context.Context) {
+			ctx, stop := context.WithTimeout(ctx, patience)
+			defer stop()
+			if _, err := n.join(ctx, i.Session); err != nil && ctx.Err() == nil {
+				n.log.Info("an invitation could not be accepted", "session", i.Session, "why", kindOf(err))
+			}
+		})
+	}
+	return nil
+}
+
+// keepInvitation keeps an invitation that is new, with its notice.
+func (n *Node) keepInvitation(ctx context.Context, i Invitation) error {
+	now := n.now().UTC()
+	var fresh bool
+	var last uint64
+	err := n.disk.db.Commit(ctx, groupcommit.Op{
+		Check: func(tx *bolt.Tx) error {
+			fresh = tx.Bucket(bucketInvitations).Get([]byte(i.Session)) == nil && tx.Bucket(bucketSessions).Get([]byte(i.Session)) == nil
+			if !fresh {
+				return nil
+			}
+			all, unknown, one := 0, 0, 0
+			c := tx.Bucket(bucketInvitations).Cursor()
+			for k, _ := c.First(); k != nil; k, _ = c.Next() {
+				var other Invitation
+				if _, err := get(tx, bucketInvitations, string(k), &other); err != nil {
+					return err
+				}
+				if !now.Before(other.Expires) {
+					continue
+				}
+				all++
+				if !other.Known {
+					unknown++
+				}
+				if wire.PlainDIDKey(other.From) == wire.PlainDIDKey(i.From) {
+					one++
+				}
+			}
+			if all >= maxInvitations || one >= maxInvitationsOfOne || !i.Known && unknown >= maxInvitationsOfUnknown {
+				return errInvitations
+			}
+			return nil
+		},
+		Apply: func(tx *bolt.Tx) (err error) {
+			if !fresh {
+				return nil
+			}
+			c := tx.Bucket(bucketInvitations).Cursor()
+			for k, _ := c.First(); k != nil; k, _ = c.Next() { // those that are over
+				var other Invitation
+				if _, err := get(tx, bucketInvitations, string(k), &other); err != nil {
+					return err
+				}
+				if !now.Before(other.Expires) {
+					if err := c.Delete(); err != nil {
+						return err
+					}
+				}
+			}
+			if err := put(tx, bucketInvitations, string(i.Session), &i); err != nil {
+				return err
+			}
+			last, err = add(tx, []Notice{{Kind: InvitationCame, At: now, Session: i.Session, Agent: i.From, Detail: "invited", Flags: i.Flags}})
+			return err
+		},
+	})
+	if err == nil {
+		n.notices.came(last)
+	}
+	return err
+}
+
+// Invitations implements [API].
+func (n *Node) Invitations(context.Context) ([]Invitation, error) {
+	var found []Invitation
+	now := n.now()
+	err := each(n.disk, bucketInvitations, "", func(_ string, i *Invitation) bool {
+		if now.Before(i.Expires) {
+			i.Relay = n.address(i.Relay)
+			found = append(found, *i)
+		}
+		return true
+	})
+	slices.SortStableFunc(found, func(a, b Invitation) int { return a.Created.Compare(b.Created) })
+	return found, n.failed(err)
+}
+
+// Join implements [API].
+func (n *Node) Join(ctx context.Context, id wire.SessionID) (View, error) {
+	l, err := n.join(ctx, id)
+	if err != nil {
+		return View{}, n.failed(err)
+	}
+	defer n.release(l)
+	if err := n.until(ctx, l, func() bool { return l.rec.Len > 0 || l.rec.Closed != "" || l.rec.Over != "" || l.rec.Misconduct != "" }); err != nil {
+		return View{}, n.failed(err)
+	}
+	return n.view(l)
+}
+
+// join makes the record of a session that the node is invited to, and enters it.
+func (n *Node) join(ctx context.Context, id wire.SessionID) (*live, error) {
+	var i Invitation
+	known, err := n.disk.get(bucketInvitations, string(id), &i)
+	if err != nil {
+		return nil, err
+	}
+	if !known {
+		l, err := n.acquire(id)
+		if errors.Is(err, errNoSession) {
+			return nil, refuse(CodeNotFound, "there is no such invitation")
+		}
+		return l, err
+	}
+	if _, err := n.Key(i.From, n.now()); err != nil {
+		return nil, fmt.Errorf("joining: who invites: %w", err)
+	}
+	_, err = n.create(ctx, record{
+		Session: id, Relay: i.Relay, From: i.From, Began: n.now().UTC(), State: session.Start, Category: i.Category,
+	})
+	if err != nil {
+		return nil, err
+	}
+	l, err := n.acquire(id)
+	if err != nil {
+		return nil, err
+	}
+	if err := n.enter(ctx, l); err != nil {
+		if _, refused := errors.AsType[*relay.Error](err); refused {
+			err = errors.Join(err, n.forget(context.WithoutCancel(ctx), l))
+		}
+		n.release(l)
+		return nil, err
+	}
+	return l, nil
+}
+
+// enter joins the session at its relay. Again is no harm.
+func (n *Node) enter(ctx context.Context, l *live) error {
+	c, err := n.carrierOf(l)
+	if err != nil {
+		return err
+	}
+	info, err := c.client.Join(ctx, l.id)
+	if err != nil {
+		return fmt.Errorf("joining: %w", err)
+	}
+	l.mu.Lock()
+	from := l.rec.From
+	l.mu.Unlock()
+	if len(info.Parties) == 0 || wire.PlainDIDKey(info.Parties[0].Agent) != wire.PlainDIDKey(from) {
+		return refuse(CodeMisconduct, "the session at the relay is another agent's than the invitation says")
+	}
+	return n.note(ctx, c, l, &info)
+}
+
+// Decline implements [API].
+func (n *Node) Decline(ctx context.Context, id wire.SessionID) error {
+	var i Invitation
+	known, err := n.disk.get(bucketInvitations, string(id), &i)
+	switch {
+	case err != nil:
+		return n.failed(err)
+	case !known:
+		return refuse(CodeNotFound, "there is no such invitation; a session that was joined is left by a move")
+	}
+	c, err := n.carrier(i.Relay)
+	if err == nil {
+		err = c.client.Decline(ctx, id)
+	}
+	if err != nil && !isGone(err) {
+		return n.failed(err)
+	}
+	return n.failed(n.disk.delete(ctx, bucketInvitations, string(id)))
+}
+
+// kindInvitation is the kind of the enclosure that an invitation is, when it does not come
+// by a relay: signed by who invites, with where the session is.
+const kindInvitation = "invitation"
+
+// Invitation implements [API].
+func (n *Node) Invitation(_ context.Context, id wire.SessionID, to wire.AgentID) (wire.Value, error) {
+	l, err := n.acquire(id)
+	if err != nil {
+		return wire.Value{}, n.failed(err)
+	}
+	defer n.release(l)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.rec.Mine {
+		return wire.Value{}, refuse(CodeBadRequest, "who opened a session invites to it")
+	}
+	v, err := n.invitation(&l.rec, to)
+	return v, n.failed(err)
+}
+
+func (n *Node) invitation(r *record, to wire.AgentID) (wire.Value, error) {
+	content := wire.M{"relay": n.address(r.Relay), "expires_at": wire.FormatTime(r.Began.Add(maxLife))}
+	if to != "" {
+		content["to"] = to
+	}
+	if c := shown(r.Category); c != "" {
+		content["category"] = c
+	}
+	v, err := wire.Encode(content)
+	if err != nil {
+		return v, err
+	}
+	id, err := wire.NewID[wire.MessageID]("inv_", n.opts.Random)
+	if err != nil {
+		return v, err
+	}
+	e, err := relay.Enclosure{ID: id, Session: r.Session, From: n.agent, Time: n.now(), Kind: kindInvitation, Content: v}.Sign(n.opts.Key)
+	if err != nil {
+		return v, err
+	}
+	return e.Value(), nil
+}
+
+// Invited implements [API].
+func (n *Node) Invited(ctx context.Context, invitation wire.Value) (Invitation, error) {
+	i, err := n.readInvitation(invitation)
+	if err == nil {
+		err = n.welcome(ctx, i)
+	}
+	return i, n.failed(err)
+}
+
+// readInvitation verifies an invitation that did not come by a relay.
+func (n *Node) readInvitation(v wire.Value) (Invitation, error) {
+	e, err := relay.VerifyEnclosure(v, n)
+	if err != nil {
+		return Invitation{}, err
+	}
+	r := wire.Read(e.Content, "/content", relay.RuleEnclosure)
+	r.Open("relay", "expires_at", "to", "category")
+	i := Invitation{
+		Session: e.Session, From: e.From, Signed: true, Relay: r.Text("relay"), Category: r.OptText("category"),
+		Created: e.Time, Expires: r.Time("expires_at"),
+	}
+	to := wire.OptID[wire.AgentID](r, "to")
+	now := n.now()
+	switch {
+	case r.Err() != nil:
+		return i, r.Err()
+	case e.Kind != kindInvitation:
+		return i, refuse(CodeBadRequest, "it is no invitation")
+	case to != "" && wire.PlainDIDKey(to) != n.agent:
+		return i, refuse(CodeBadRequest, "it is an invitation for somebody else")
+	case !now.Before(i.Expires) || i.Created.After(now.Add(wire.DefaultSkew)):
+		return i, refuse(CodeBadRequest, "the invitation is over, or not yet valid")
+	case i.Category != "" && shown(i.Category) == "":
+		return i, refuse(CodeBadRequest, "its category is none")
+	}
+	i.Expires = minTime(i.Expires, now.Add(maxLife))
+	if i.Relay != n.opts.Relay {
+		if err := n.outbound.CheckURL(i.Relay); err != nil {
+			return i, fmt.Errorf("reading an invitation: its relay: %w", err)
+		}
+	}
+	return i, nil
+}
+
+func minTime(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
