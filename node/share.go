@@ -30,6 +30,7 @@ type Shared struct {
 	mu      sync.Mutex // guards what follows
 	local   *Local     // nil: another process runs the node
 	fault   error      // why this process could not take over
+	ended   bool       // nobody tries to any more
 	changed chan struct{}
 }
 
@@ -49,7 +50,13 @@ func Connect(ctx context.Context, dir string, open func() (Held, error), log *sl
 	var life context.Context
 	life, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	first := make(chan error, 1)
-	s.work.Go(func() { s.keep(life, first) })
+	s.work.Go(func() {
+		s.keep(life, first)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.local, s.ended = nil, true
+		close(s.changed)
+	})
 	select {
 	case err := <-first:
 		if err != nil {
@@ -164,10 +171,13 @@ func (s *Shared) change(local *Local, fault error) {
 // await waits until somebody may have taken over.
 func (s *Shared) await(ctx context.Context, _ error) error {
 	s.mu.Lock()
-	changed, fault := s.changed, s.fault
+	changed, fault, ended := s.changed, s.fault, s.ended
 	s.mu.Unlock()
-	if fault != nil {
+	switch {
+	case fault != nil:
 		return fault
+	case ended:
+		return ErrNotServed
 	}
 	t := time.NewTimer(takeAgain) // it may have happened before this call
 	defer t.Stop()
