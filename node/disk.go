@@ -61,14 +61,15 @@ type record struct {
 	Closed   string         `json:"closed,omitempty"`  // why no message counts any more
 	Evidence wire.Value     `json:"evidence,omitzero"` // of a breach
 
-	Joined     bool           `json:"joined,omitempty"`    // the relay said so
-	Coming     []wire.AgentID `json:"coming,omitempty"`    // of Mine: who is named in the reservation
-	Places     int            `json:"places,omitempty"`    // of Mine
-	Came       []wire.AgentID `json:"came,omitempty"`      // of Mine: who has joined
-	Reserved   bool           `json:"reserved,omitempty"`  // of Mine: the relay has it
-	Opening    *opening       `json:"opening,omitempty"`   // to be sent when somebody has joined
-	Uninvited  []wire.AgentID `json:"uninvited,omitempty"` // to be told directly
-	Pending    wire.Value     `json:"pending,omitzero"`    // a signed message on its way
+	Joined     bool           `json:"joined,omitempty"`     // the relay said so
+	Coming     []wire.AgentID `json:"coming,omitempty"`     // of Mine: who is named in the reservation
+	Places     int            `json:"places,omitempty"`     // of Mine
+	Came       []wire.AgentID `json:"came,omitempty"`       // of Mine: who has joined
+	Reserved   bool           `json:"reserved,omitempty"`   // of Mine: the relay has it
+	Opening    *opening       `json:"opening,omitempty"`    // to be sent when somebody has joined
+	Uninvited  []wire.AgentID `json:"uninvited,omitempty"`  // to be told directly
+	Pending    wire.Value     `json:"pending,omitzero"`     // a signed message on its way
+	PendingAt  int            `json:"pending_at,omitempty"` // messages before it
 	Mandates   []mandate      `json:"mandates,omitempty"`
 	Misconduct string         `json:"misconduct,omitempty"`
 	Over       relay.End      `json:"over,omitempty"` // the relay takes nothing more

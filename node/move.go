@@ -128,7 +128,7 @@ func (n *Node) compose(ctx context.Context, l *live, m Move) error {
 		return err
 	}
 	next := l.rec
-	next.Pending, next.Refused = message.Value(), nil
+	next.Pending, next.PendingAt, next.Refused = message.Value(), l.rec.Len, nil
 	return n.commit(ctx, l, next, change{})
 }
 
@@ -242,7 +242,7 @@ func (n *Node) conflictAt(l *live, known int) error {
 // refused. The caller holds saying.
 func (n *Node) deliver(ctx context.Context, l *live) error {
 	l.mu.Lock()
-	pending, known := l.rec.Pending, l.rec.Len
+	pending, known := l.rec.Pending, l.rec.PendingAt
 	l.mu.Unlock()
 	if pending.Kind() == wire.Absent {
 		return nil
@@ -258,6 +258,9 @@ func (n *Node) deliver(ctx context.Context, l *live) error {
 	c, err := n.carrierOf(l)
 	if err != nil {
 		return err
+	}
+	if n.beforeSending != nil {
+		n.beforeSending()
 	}
 	calling, stop := context.WithTimeout(ctx, patience)
 	_, err = c.client.Append(calling, m)

@@ -37,6 +37,8 @@ type Node struct {
 	notices     bell
 	inbox       inbox
 
+	beforeSending func() // of tests; may be nil
+
 	ctx      context.Context // done when the node closes
 	stop     context.CancelCauseFunc
 	stopping <-chan struct{}

@@ -1,0 +1,5 @@
+//go:build long
+
+package node_test
+
+const simultaneous = 1000
