@@ -34,8 +34,7 @@ type Compiled struct {
 	whole     []int    // of each state the one that it is a part of
 	moves     [][]Move // of each state, in order
 	next      []map[Move]*Decision
-	known     map[Move]bool // moves and refusals anywhere
-	labels    map[Label]bool
+	labels    map[Label]bool // of transitions and refusals in states that can be reached
 	regexps   map[string]*regexp.Regexp
 	budget    amounts
 	reserve   amounts
@@ -46,7 +45,7 @@ type Compiled struct {
 // Compile checks that an automaton is one and makes its decisions. It fails on states
 // that are not listed, and on conditions that cannot be decided.
 func Compile(a *Automaton) (*Compiled, error) {
-	c := &Compiled{automaton: a, index: map[State]int{}, known: map[Move]bool{}, labels: map[Label]bool{}, regexps: map[string]*regexp.Regexp{}}
+	c := &Compiled{automaton: a, index: map[State]int{}, labels: map[Label]bool{}, regexps: map[string]*regexp.Regexp{}}
 	c.digest = sync.OnceValues(func() (wire.Hash, error) {
 		v, err := c.Canonical()
 		return v.Hash(), err
@@ -82,7 +81,6 @@ func Compile(a *Automaton) (*Compiled, error) {
 			rules[from] = map[Move][]rule{}
 		}
 		m := Move{t.By, t.On}
-		c.known[m], c.labels[t.On] = true, true
 		for _, test := range t.When {
 			if _, err := c.regexp(test.Matches); err != nil {
 				return nil, fmt.Errorf("compiling %s: %w", a.Name, err)
@@ -116,6 +114,13 @@ func Compile(a *Automaton) (*Compiled, error) {
 			c.moves[i] = append(c.moves[i], m)
 		}
 		slices.SortFunc(c.moves[i], Move.compare)
+	}
+	for s, reached := range c.Reachable() {
+		if reached.Is {
+			for m := range rules[s] {
+				c.labels[m.On] = true
+			}
+		}
 	}
 	return c, nil
 }
@@ -187,6 +192,46 @@ func (c *Compiled) Moves(state int) []Move { return c.moves[state] }
 
 // Decision returns what a move does in a state, or nil.
 func (c *Compiled) Decision(state int, m Move) *Decision { return c.next[state][m] }
+
+// Knows reports whether a protocol says anything about a label, if only that it is
+// refused: whether it is no matter of [Terms.Unrecognized].
+func (c *Compiled) Knows(l Label) bool { return c.labels[l] }
+
+// Does returns what a move does in a state, as a monitor judges it: its decision, or,
+// if the move is let through ([Compiled.Passes]), the one to stay.
+func (c *Compiled) Does(state int, m Move) *Decision {
+	if d := c.next[state][m]; d != nil {
+		return d
+	}
+	if c.Passes(state, m) {
+		return leaf(state)
+	}
+	return leaf(-1)
+}
+
+// Passes reports whether an event that has no transition in a state is let through and
+// moves nothing: the result of a call that only read and on which nothing depends there,
+// and what the policy of the protocol lets through of events that it does not know.
+func (c *Compiled) Passes(state int, m Move) bool {
+	t := c.automaton.Terms
+	if t == nil || m.On == UnrecognizedLabel || c.next[state][m] != nil {
+		return false
+	}
+	kind, rest, _ := strings.Cut(string(m.On), ":")
+	if kind == "ret" && m.By == Environment {
+		tool := rest
+		if i := strings.LastIndexByte(rest, ':'); i >= 0 {
+			tool = rest[:i]
+		}
+		if t.Tools[tool].Effect == Reads {
+			return true
+		}
+	}
+	if c.labels[m.On] || m.By == Agent && len(c.moves[state]) == 0 {
+		return false
+	}
+	return t.Unrecognized == Pass || t.Unrecognized == PassIfRead && (kind != "call" || t.Tools[rest].Effect == Reads)
+}
 
 // End returns how a conversation has ended in a state, or "".
 func (c *Compiled) End(state int) End { return c.automaton.Ends[c.states[state]] }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/concordia-node/concordia/wire"
@@ -107,8 +108,12 @@ func follow(v wire.Value, path string) wire.Value {
 var unescape = strings.NewReplacer("~1", "/", "~0", "~")
 
 func element(v wire.Value, token string) wire.Value {
-	for i, e := range v.Elems() {
-		if fmt.Sprint(i) == token {
+	i, err := strconv.Atoi(token)
+	if err != nil || i < 0 || i >= v.Len() || strconv.Itoa(i) != token {
+		return wire.Value{}
+	}
+	for j, e := range v.Elems() {
+		if j == i {
 			return e
 		}
 	}
@@ -189,8 +194,12 @@ func leaf(outcome int) *Decision { return &Decision{outcome: outcome} }
 
 func (d *Decision) isLeaf() bool { return len(d.branches) == 0 }
 
-// maxCases bounds the size of one decision.
-const maxCases = 1 << 14
+// maxCases bounds the size of one decision, and maxParts how many sets are told apart at
+// one place.
+const (
+	maxCases = 1 << 14
+	maxParts = 1 << 11
+)
 
 var (
 	errCases     = errors.New("the conditions distinguish too many cases")
@@ -227,7 +236,11 @@ func decide(rules []rule) (*Decision, error) {
 		}
 	}
 	b := builder{left: maxCases}
-	d := b.build(rules, names)
+	boxes := make([]box, len(rules))
+	for i, r := range rules {
+		boxes[i] = boxed(r)
+	}
+	d := b.build(boxes)
 	if b.left < 0 {
 		return nil, errCases
 	}
@@ -237,52 +250,94 @@ func decide(rules []rule) (*Decision, error) {
 // A builder makes decisions of bounded size.
 type builder struct{ left int }
 
-func (b *builder) build(rules []rule, names []string) *Decision {
-	if b.left--; b.left < 0 || len(rules) == 0 {
+// A box is a rule as a set for each thing that it tests, in order of their names.
+type box struct {
+	sides   []side
+	outcome int
+}
+
+type side struct {
+	at   string
+	test Test // one of those that make it
+	in   Set
+}
+
+func boxed(r rule) box {
+	x := box{outcome: r.outcome}
+	for _, t := range r.when {
+		x.sides = append(x.sides, side{t.dimension(), t, t.values()})
+	}
+	slices.SortStableFunc(x.sides, func(a, b side) int { return strings.Compare(a.at, b.at) })
+	merged := x.sides[:0]
+	for _, s := range x.sides {
+		if n := len(merged); n > 0 && merged[n-1].at == s.at {
+			merged[n-1].in = merged[n-1].in.Intersect(s.in)
+			continue
+		}
+		merged = append(merged, s)
+	}
+	x.sides = merged
+	return x
+}
+
+// build decides between boxes by what they test first in the order of names. Where one
+// demands nothing more, those after it do not count.
+func (b *builder) build(boxes []box) *Decision {
+	if b.left--; b.left < 0 || len(boxes) == 0 {
 		return leaf(-1)
 	}
-	if len(names) == 0 {
-		return leaf(rules[0].outcome)
+	if i := slices.IndexFunc(boxes, func(x box) bool { return len(x.sides) == 0 }); i == 0 {
+		return leaf(boxes[0].outcome)
+	} else if i > 0 {
+		boxes = boxes[:i+1]
 	}
-	at := names[0]
+	first := boxes[0].sides[0]
+	for _, x := range boxes {
+		if len(x.sides) > 0 && x.sides[0].at < first.at {
+			first = x.sides[0]
+		}
+	}
+	tests := func(x box) bool { return len(x.sides) > 0 && x.sides[0].at == first.at }
 	parts := []Set{AllValues()}
-	if at[0] == '?' {
+	if first.test.IsOpaque() {
 		parts = []Set{yes.Union(no)}
 	}
-	var test Test
-	sets := make([]Set, len(rules))
-	for i, r := range rules {
-		sets[i] = AllValues()
-		for _, t := range r.when {
-			if t.dimension() == at {
-				test = t
-				sets[i] = sets[i].Intersect(t.values())
-			}
+	for _, x := range boxes {
+		if !tests(x) {
+			continue
 		}
+		in := x.sides[0].in
 		var finer []Set
 		for _, p := range parts {
-			for _, q := range []Set{p.Intersect(sets[i]), p.Minus(sets[i])} {
+			if !p.meets(in) {
+				finer = append(finer, p)
+				continue
+			}
+			for _, q := range []Set{p.Intersect(in), p.Minus(in)} {
 				if !q.IsEmpty() {
 					finer = append(finer, q)
 				}
 			}
 		}
-		if parts = finer; len(parts) > maxCases {
+		if parts = finer; len(parts) > maxParts {
 			b.left = -1
 			return leaf(-1)
 		}
 	}
 	var branches []branch
 	for _, p := range parts {
-		var rest []rule
-		for i, r := range rules {
-			if p.Within(sets[i]) {
-				rest = append(rest, r)
+		var rest []box
+		for _, x := range boxes {
+			switch {
+			case !tests(x):
+				rest = append(rest, x)
+			case p.meets(x.sides[0].in): // and is within, since parts are not divided
+				rest = append(rest, box{x.sides[1:], x.outcome})
 			}
 		}
-		branches = append(branches, branch{p, b.build(rest, names[1:])})
+		branches = append(branches, branch{p, b.build(rest)})
 	}
-	return reduce(at, test, branches)
+	return reduce(first.at, first.test, branches)
 }
 
 // reduce returns the one form of a decision at a place.
@@ -399,6 +454,17 @@ func (d *Decision) of(v wire.Value, tell func(Test) bool) int {
 		d = d.branches[i].then
 	}
 	return d.outcome
+}
+
+// outcomes adds what a decision may come to.
+func (d *Decision) outcomes(list []int) []int {
+	if d.isLeaf() {
+		return append(list, d.outcome)
+	}
+	for _, b := range d.branches {
+		list = b.then.outcomes(list)
+	}
+	return list
 }
 
 // encode writes the decision for a digest.

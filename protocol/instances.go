@@ -20,7 +20,8 @@ import (
 // and each instance where it is legal. What the agent does of that kind has to be legal
 // in the common conversation. What comes from the environment has to be legal somewhere;
 // if it would take two instances to other states, nobody can tell which of them is
-// meant, and it is Unrecognized and moves none.
+// meant, and it is Unrecognized and moves none. So is a grant for which an instance waits
+// and the common conversation elsewhere.
 //
 // An instance begins where the common conversation is at its first legal event, and is
 // never forgotten: what may happen once may not happen again because much happened
@@ -143,10 +144,10 @@ func (s *Monitors) share(e Event) Verdict {
 			}
 		}
 	}
-	if e.By == Environment && moved > 1 {
+	first := s.common
+	if e.By == Environment && (moved > 1 || moved == 1 && s.apart(&e, legal)) {
 		return s.unclear(&e)
 	}
-	first := s.common
 	if e.By == Environment && first.leads(&e) < 0 && len(legal) > 0 {
 		first, legal = legal[0], legal[1:]
 	}
@@ -157,6 +158,18 @@ func (s *Monitors) share(e Event) Verdict {
 		}
 	}
 	return v
+}
+
+// apart reports whether an event is a grant that would move the common conversation from
+// another state than the instance that it moves: one of them asked for it.
+func (s *Monitors) apart(e *Event, legal []*Monitor) bool {
+	if !strings.HasPrefix(string(e.On), "grant:") {
+		return false
+	}
+	if to := s.common.leads(e); to < 0 || to == s.common.state {
+		return false
+	}
+	return slices.ContainsFunc(legal, func(m *Monitor) bool { return m.state != s.common.state && m.leads(e) != m.state })
 }
 
 // Advance fires the timers that are due, of all conversations.

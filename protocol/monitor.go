@@ -134,7 +134,7 @@ func (m *Monitor) judge(e *Event) Verdict {
 		if to = d.outcome; !d.isLeaf() {
 			to = d.of(e.Doc, func(t Test) bool { return m.tell(t, e) })
 		}
-	} else if m.passes(e.Move) {
+	} else if m.c.Passes(m.state, e.Move) {
 		to = m.state
 	}
 	if to < 0 {
@@ -192,31 +192,6 @@ func (m *Monitor) illegal(v Verdict) Verdict {
 		}
 	}
 	return v
-}
-
-// passes reports whether an event that has no transition in the state is let through
-// and moves nothing: the result of a call that only read and on which nothing depends
-// here, and what the policy of the protocol lets through of events that it does not
-// know.
-func (m *Monitor) passes(move Move) bool {
-	t := m.c.automaton.Terms
-	if t == nil || move.On == UnrecognizedLabel {
-		return false
-	}
-	kind, rest, _ := strings.Cut(string(move.On), ":")
-	if kind == "ret" && move.By == Environment {
-		tool := rest
-		if i := strings.LastIndexByte(rest, ':'); i >= 0 {
-			tool = rest[:i]
-		}
-		if t.Tools[tool].Effect == Reads {
-			return true
-		}
-	}
-	if m.c.labels[move.On] || move.By == Agent && len(m.c.moves[m.state]) == 0 {
-		return false
-	}
-	return t.Unrecognized == Pass || t.Unrecognized == PassIfRead && (kind != "call" || t.Tools[rest].Effect == Reads)
 }
 
 // Awaits reports whether a call waits for its result in a state, or an approval for its
@@ -279,12 +254,20 @@ func (m *Monitor) capture(e *Event) {
 		if m.captured == nil {
 			m.captured = map[string]wire.Value{}
 		}
-		m.captured[name] = m.c.taken(&c, e.Doc)
+		v := m.c.taken(&c, e.Doc)
+		if len(v.Canonical()) > maxCaptured {
+			v = wire.Value{}
+		}
+		m.captured[name] = v
 	}
 }
 
-// maxTaken bounds the list of a capture.
-const maxTaken = 10000
+// maxTaken bounds the list of a capture, and maxCaptured the text of a value that is
+// kept, since snapshots have it. What is longer is as if it was not there.
+const (
+	maxTaken    = 10000
+	maxCaptured = 1 << 17
+)
 
 // taken returns what a capture takes out of a document.
 func (c *Compiled) taken(from *Capture, doc wire.Value) wire.Value {
@@ -346,7 +329,11 @@ func (m *Monitor) nextTimer() (next string, due time.Time) {
 		if from.IsZero() || timer.After <= 0 || m.c.next[m.state][Move{Clock, Label("timer:" + name)}] == nil {
 			continue
 		}
-		if at := from.Add(timer.After); next == "" || at.Before(due) || at.Equal(due) && name < next {
+		at := from.Add(timer.After)
+		if at.Before(m.entered) {
+			at = m.entered // it was due where nothing listened: it fires now, not before what happened since
+		}
+		if next == "" || at.Before(due) || at.Equal(due) && name < next {
 			next, due = name, at
 		}
 	}

@@ -505,6 +505,7 @@ func TestRestoreRefuses(t *testing.T) {
 		"another length":       good.With("common", common.With("seq", number(2))),
 		"a negative number":    good.With("common", common.With("seq", number(-1))),
 		"a budget that is bad": good.With("ledger", ledger.With("used", value(t, `{"calls":"1e9"}`))),
+		"a timer of none":      good.With("common", common.With("fired", value(t, `{"x":"2026-01-01T00:00:00Z"}`))),
 		"instances":            good.With("instances", value(t, "{}").With("k", common)),
 	} {
 		if _, err := Restore(c, MonitorOptions{}, bad); err == nil {

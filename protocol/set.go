@@ -227,6 +227,23 @@ func (s Set) Complement() Set { return AllValues().Minus(s) }
 // Within reports whether all of s is in t.
 func (s Set) Within(t Set) bool { return s.Minus(t).IsEmpty() }
 
+// meets reports whether something is in s and in t.
+func (s Set) meets(t Set) bool {
+	if s.flags&t.flags != 0 || s.others && t.others {
+		return true
+	}
+	if t.others || !s.others && len(s.strings) < len(t.strings) {
+		s, t = t, s // t has finitely many texts
+	}
+	if slices.ContainsFunc(t.strings, func(text string) bool { return !t.others && s.hasText(text) }) {
+		return true
+	}
+	and := func(a, b bool) bool { return a && b }
+	some := func(l line) bool { return l.in || len(l.cuts) > 0 }
+	return some(s.numbers) && some(t.numbers) && some(merge(s.numbers, t.numbers, and)) ||
+		some(s.lengths) && some(t.lengths) && some(merge(s.lengths, t.lengths, and))
+}
+
 // IsEmpty reports whether nothing is in s.
 func (s Set) IsEmpty() bool {
 	return s.flags == 0 && !s.numbers.in && len(s.numbers.cuts) == 0 && !s.lengths.in && len(s.lengths.cuts) == 0 &&
@@ -246,10 +263,24 @@ func (s Set) combine(t Set, f func(a, b bool) bool) Set {
 	out.numbers = merge(s.numbers, t.numbers, f)
 	out.lengths = merge(s.lengths, t.lengths, f)
 	out.others = f(s.others, t.others)
-	names := slices.Concat(s.strings, t.strings)
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		if f(s.hasText(name), t.hasText(name)) != out.others {
+	for a, b := s.strings, t.strings; len(a) > 0 || len(b) > 0; {
+		order := 0
+		switch {
+		case len(a) == 0:
+			order = 1
+		case len(b) == 0:
+			order = -1
+		default:
+			order = strings.Compare(a[0], b[0])
+		}
+		inS, inT, name := s.others, t.others, ""
+		if order <= 0 {
+			name, a, inS = a[0], a[1:], !inS
+		}
+		if order >= 0 {
+			name, b, inT = b[0], b[1:], !inT
+		}
+		if f(inS, inT) != out.others {
 			out.strings = append(out.strings, name)
 		}
 	}
@@ -343,4 +374,10 @@ func (c cut) text(before, after string) string {
 	return before + " " + number(c.at)
 }
 
-func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+// number writes a number as canonical JSON does.
+func number(x float64) string {
+	if v, ok := encoded(x); ok {
+		return v.Canonical()
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64) // no number of JSON, and no document has it
+}

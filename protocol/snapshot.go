@@ -32,7 +32,7 @@ type keptLedger struct {
 type kept struct {
 	State    State                       `json:"state"`
 	Seq      int                         `json:"seq"`
-	Captured map[string]json.RawMessage  `json:"captured,omitempty"`
+	Captured map[string]string           `json:"captured,omitempty"` // canonical texts, however deep
 	Spent    map[State]map[string]string `json:"spent,omitempty"`
 	Entered  time.Time                   `json:"entered,omitzero"`
 	Fired    map[string]time.Time        `json:"fired,omitempty"`
@@ -82,9 +82,9 @@ func (m *Monitor) keep() kept {
 			continue
 		}
 		if k.Captured == nil {
-			k.Captured = map[string]json.RawMessage{}
+			k.Captured = map[string]string{}
 		}
-		k.Captured[name] = json.RawMessage(v.Canonical())
+		k.Captured[name] = v.Canonical()
 	}
 	for s, spent := range m.spent {
 		if k.Spent == nil {
@@ -104,11 +104,16 @@ func (k *kept) monitor(c *Compiled, opts MonitorOptions, l *ledger) (*Monitor, e
 		return nil, err
 	}
 	m.ledger, m.state, m.seq, m.entered, m.fired = l, c.Index(k.State), k.Seq, k.Entered, k.Fired
-	if m.state < 0 || m.seq < 0 || len(k.Tail) != min(tailLen, m.seq) {
+	if m.state < 0 || m.seq < 0 || m.seq > wire.MaxSafeInteger || len(k.Tail) != min(tailLen, m.seq) {
 		return nil, errSnapshot
 	}
+	for name := range k.Fired {
+		if t := c.automaton.Terms; t == nil || t.Timers[name].After <= 0 {
+			return nil, errSnapshot
+		}
+	}
 	for name, text := range k.Captured {
-		v, err := wire.Parse(text, wire.DocumentLimits)
+		v, err := wire.Parse([]byte(text), wire.DocumentLimits)
 		if err != nil {
 			return nil, errSnapshot
 		}

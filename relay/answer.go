@@ -121,16 +121,11 @@ func appendEntry(dst []byte, session wire.SessionID, e *UnverifiedEntry) []byte 
 }
 
 // appendOwn appends the members of an entry for the agent who sent it and has it.
-func appendOwn(dst []byte, session wire.SessionID, e *UnverifiedEntry) ([]byte, error) {
-	v, err := wire.Parse(e.Text, wire.DocumentLimits)
-	if err != nil {
-		return dst, errDamaged
-	}
-	id, _ := v.Get("id")
+func appendOwn(dst []byte, session wire.SessionID, e *UnverifiedEntry) []byte {
 	dst = appendPlace(dst, session, e)
-	dst = append(append(dst, `,"own":{"id":`...), id.Canonical()...)
-	dst = appendText(append(dst, `,"hash":`...), v.Hash().String())
-	return append(dst, '}'), nil
+	dst = append(append(dst, `,"own":{"id":`...), e.id...)
+	dst = appendText(append(dst, `,"hash":`...), wire.HashOf(string(e.Text)).String())
+	return append(dst, '}')
 }
 
 func appendPlace(dst []byte, session wire.SessionID, e *UnverifiedEntry) []byte {

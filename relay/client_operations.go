@@ -315,31 +315,73 @@ func (c *Client) Read(ctx context.Context, session wire.SessionID, from, most ui
 	if err != nil {
 		return nil, 0, own.blame(err)
 	}
-	// Verified as in a log of its own: what Run has handed over is no matter here.
-	r := &logReader{c: c, session: session, at: Position{Number: max(1, from) - 1, Tip: wire.Tip{Session: session}}}
-	var list []Delivery
+	list, err := c.open(ctx, own, p, Position{Number: max(1, from) - 1}, from > 1)
+	for i := range list {
+		list[i].Position = Position{}
+	}
+	return list, p.length, err
+}
+
+// ReadBehind returns verified entries of a session's log behind a position, as many as
+// the relay gives at once, and how many the log has. They continue the chain that ends
+// there, and each has its own Position.
+func (c *Client) ReadBehind(ctx context.Context, session wire.SessionID, at Position) ([]Delivery, uint64, error) {
+	own, err := c.log(session)
+	if err != nil {
+		return nil, 0, err
+	}
+	p, err := own.page(ctx, at.Number+1, 0)
+	if err != nil {
+		return nil, 0, own.blame(err)
+	}
+	if p.length < at.Number {
+		return nil, 0, own.blame(own.found(CursorLie, &shownEntry{value: p.answer}, fmt.Errorf("the log has %d entries, and had %d", p.length, at.Number)))
+	}
+	if len(p.entries) == 0 && p.length > at.Number {
+		return nil, 0, own.blame(own.found(Missing, &shownEntry{number: at.Number + 1, value: p.answer}, fmt.Errorf("there has to be an entry %d", p.length)))
+	}
+	list, err := c.open(ctx, own, p, at, false)
+	return list, p.length, err
+}
+
+// open verifies the entries of a page behind a position; what Run has handed over is no
+// matter here. In the middle, where nobody knows the tip, the chain is that of the first
+// message.
+func (c *Client) open(ctx context.Context, own *logReader, p *page, at Position, middle bool) (list []Delivery, err error) {
+	at.Tip.Session = own.session
+	r := &logReader{c: c, session: own.session, at: at}
 	for i := range p.entries {
-		if prev, ok := p.entries[i].value.At("entry", "prev_hash"); ok && from > 1 && r.at.Tip.Len == 0 {
+		if prev, ok := p.entries[i].value.At("entry", "prev_hash"); ok && middle && r.at.Tip.Len == 0 {
 			h, _ := wire.ParseHash(prev.Text())
 			r.at.Tip.Hash, r.at.Tip.Len = h, 1 // at least
 		}
 		d, hash, err := r.verify(ctx, &p.entries[i])
 		if err != nil {
-			return nil, 0, own.blame(err)
+			return nil, own.blame(err)
 		}
 		r.mu.Lock()
 		r.remember(d, hash)
 		r.mu.Unlock()
-		d.Position = Position{}
 		list = append(list, *d)
 	}
-	return list, p.length, nil
+	return list, nil
+}
+
+// Ack moves the relay's cursor to entry number n: the relay need not keep it and those
+// before for the agent. Run does so by itself.
+func (c *Client) Ack(ctx context.Context, session wire.SessionID, n uint64) error {
+	_, err := c.insist(ctx, "ack", wire.M{"session_id": session, "number": n})
+	return err
 }
 
 // Transcript is the whole log of a session, verified.
 type Transcript struct {
 	Messages   []*wire.Message // a chain from the genesis hash on
 	Enclosures []*Enclosure
+
+	// UnverifiedReceipt is the receipt that the relay found among the enclosures, absent if
+	// it found none: it says by its own signatures what it is worth.
+	UnverifiedReceipt wire.Value
 }
 
 // Transcript returns the whole log of a session. What the application has handled of it
@@ -368,6 +410,9 @@ func readTranscript(v wire.Value, session wire.SessionID, keys wire.Keys, now ti
 	}
 	r := wire.Read(v, "", RuleAnswer)
 	messages, enclosures := r.Array("messages"), r.Array("enclosures")
+	if r.Has("receipt") {
+		t.UnverifiedReceipt = r.Object("receipt").Whole()
+	}
 	if err := r.Err(); err != nil {
 		return nil, fmt.Errorf("calling transcript: %w", err)
 	}

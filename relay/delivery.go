@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bytes"
 	"errors"
 	"sync"
 
@@ -114,7 +115,7 @@ func (c *socket) deliverSoon() {
 	defer d.mu.Unlock()
 	if !d.running && (len(d.queue) > 0 || d.scan) && !c.closing.Load() {
 		d.running = true
-		go c.deliver()
+		c.server.workers.do(c.deliver)
 	}
 }
 
@@ -320,19 +321,16 @@ func (c *socket) push(kind string, m wire.M) {
 }
 
 // pushEntry sends the next entry of a log, if it is that still. It is stuck if the
-// window has no room, or if the entry cannot be sent at all.
+// window has no room.
 func (c *socket) pushEntry(session wire.SessionID, t *track, e *UnverifiedEntry) (sent, stuck bool) {
 	d := &c.delivery
-	frame := []byte(`{"push":"entry",`)
-	var err error
+	buffer := frames.Get().(*bytes.Buffer)
+	defer giveBack(buffer)
+	frame := append(buffer.AvailableBuffer(), `{"push":"entry",`...)
 	if e.Sender == c.agent.ID {
-		frame, err = appendOwn(frame, session, e)
+		frame = appendOwn(frame, session, e)
 	} else {
 		frame = appendEntry(frame, session, e)
-	}
-	if err != nil {
-		c.server.opts.Log.Error("delivery failed", "agent", c.agent.ID, "error", err)
-		return false, true
 	}
 	frame = append(frame, '}')
 	d.pushing.Lock()

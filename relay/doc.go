@@ -8,13 +8,14 @@
 //	consent.go    whose invitations an agent wants to see
 //	log.go        append, read, acknowledge
 //	enclosure.go  what parties sign and send beside the chain
-//	sweep.go      what ends and goes by itself
+//	sweep.go      what ends and goes by itself; audit.go: whether all of it fits together
 //	limits.go     what one agent may take
 //	records.go    what is kept, byte by byte
 //	operations.go every operation, for both transports; answer.go: as JSON
 //	server.go     the operations over HTTP; rate.go: how fast, and how many connections
 //	socket.go     the operations over a websocket; delivery.go: what comes unasked
 //	news.go       what is new in a session for one agent
+//	workers.go    goroutines that are used again
 //	health.go     what the operator sees
 //	client.go     the other end: it trusts the relay with nothing but time
 //	client_call.go, client_operations.go, client_socket.go   how it asks and is told

@@ -96,6 +96,8 @@ type metrics struct {
 	cut       prometheus.Counter
 	sweeps    *prometheus.CounterVec // by result
 	swepts    *prometheus.CounterVec // by what was done
+
+	compactions *prometheus.CounterVec // by result
 }
 
 func newMetrics(registry *prometheus.Registry, s *Server) *metrics {
@@ -120,8 +122,10 @@ func newMetrics(registry *prometheus.Registry, s *Server) *metrics {
 		cut:       counter("cut_total", "Websockets that were closed because they took nothing."),
 		sweeps:    vector("sweeps_total", "Sweeps, by result.", "result"),
 		swepts:    vector("swept_total", "What sweeps did.", "what"),
+
+		compactions: vector("compactions_total", "Compactions, by result.", "result"),
 	}
-	registry.MustRegister(m.calls, m.took, m.delivered, m.received, m.sent, m.cut, m.sweeps, m.swepts,
+	registry.MustRegister(m.calls, m.took, m.delivered, m.received, m.sent, m.cut, m.sweeps, m.swepts, m.compactions,
 		gauge("connections", "Open websockets.", func() float64 { return float64(s.sockets.count()) }),
 		gauge("used_bytes", "Size of the mail on disk.", func() float64 { used, _ := s.mail.driver.Size(); return float64(used) }),
 		gauge("free_bytes", "Free space on disk.", func() float64 { _, free := s.mail.driver.Size(); return float64(free) }),

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -75,6 +76,46 @@ var defaultLimits = Limits{
 
 // DefaultLimits returns the limits of a relay that serves strangers from one machine.
 func DefaultLimits() Limits { return defaultLimits }
+
+// ParseLimits reads limits by the names of RFC 0001, as in
+//
+//	{"undelivered_per_mailbox": 5000, "retention_seconds": 86400}
+//
+// What is left out is zero, which stands for the default. A name that is none of a limit,
+// and a number that is none from 1 on, is an error.
+func ParseLimits(text []byte) (Limits, error) {
+	var l Limits
+	v, err := wire.Parse(text, wire.Limits{Size: 64 << 10, Depth: 4})
+	if err != nil {
+		return l, fmt.Errorf("reading limits: %w", err)
+	}
+	if v.Kind() != wire.Object {
+		return l, errors.New("reading limits: want a JSON object")
+	}
+	fields := reflect.ValueOf(&l).Elem()
+	names := map[string]reflect.Value{}
+	for i := range fields.NumField() {
+		names[fields.Type().Field(i).Tag.Get("json")] = fields.Field(i)
+	}
+	for name, value := range v.Members() {
+		field, known := names[name]
+		if !known {
+			return l, fmt.Errorf("reading limits: there is no limit %q", name)
+		}
+		n, ok := value.Int()
+		_, span := field.Interface().(Span)
+		switch {
+		case !ok || n < 1:
+			return l, fmt.Errorf("reading limits: %s: want a whole number from 1", name)
+		case span && n > int64(maxSpan/time.Second):
+			return l, fmt.Errorf("reading limits: %s: want at most %d seconds", name, int64(maxSpan/time.Second))
+		case span:
+			n *= int64(time.Second)
+		}
+		field.SetInt(n)
+	}
+	return l, nil
+}
 
 // check reports what limits no relay can keep.
 func (l *Limits) check() error {

@@ -28,6 +28,8 @@ type UnverifiedEntry struct {
 	Appended time.Time    // as the relay says
 	Sender   wire.AgentID // as the relay says
 	Text     []byte       // canonical JSON of the message or enclosure
+
+	id []byte // of the message or enclosure, canonical JSON too: a part of Text
 }
 
 // An Appended is where an entry has its place.
@@ -41,6 +43,24 @@ type Before struct {
 	Session wire.SessionID
 	Tip     wire.Tip
 	reader  func(func(Reader) error) error
+}
+
+// Key implements [wire.Keys]: it is the key that an agent's id is bound to at the relay.
+func (b *Before) Key(agent wire.AgentID, _ time.Time) (wire.PublicKey, error) {
+	var a agentRecord
+	known := false
+	err := b.reader(func(r Reader) (err error) {
+		a = agentRecord{}
+		known, err = getJSON(r, key(keyAgent, string(wire.PlainDIDKey(agent))), &a)
+		return err
+	})
+	switch {
+	case err != nil:
+		return wire.PublicKey{}, err
+	case !known:
+		return wire.PublicKey{}, wire.RuleUnknownKey.At("")
+	}
+	return wire.DecodePublicKey(a.Key)
 }
 
 // Messages yields the messages that are in the log, oldest first.
@@ -158,7 +178,7 @@ func (m *Mailboxes) append(ctx context.Context, p *parcel) (done Appended, err e
 		if p.message != nil {
 			h.tip.Append(p.message)
 		}
-		tx.Append(string(p.session), h.entries, encodeEntry(p.kind, from, now, text))
+		tx.Append(string(p.session), h.entries, encodeEntry(p.kind, from, now, text, wire.Text(p.id).Canonical()))
 		tx.Put(at, binary.BigEndian.AppendUint64(nil, h.entries))
 		tx.Put(key(keyHead, string(p.session)), h.encode())
 		done, fresh = Appended{h.entries, p.hash}, true
@@ -278,10 +298,10 @@ func entries(r Reader, s *sessionRecord, from uint64, most, size int) (list []Un
 		if total += len(e) - entryHeader; len(list) > 0 && total > size {
 			break
 		}
+		text := append([]byte(nil), e[entryHeader:]...)
 		list = append(list, UnverifiedEntry{
 			Number: n, Kind: EntryKind(e[0]), Sender: s.Parties[sender].Agent,
-			Appended: time.Unix(0, int64(binary.BigEndian.Uint64(e[2:]))).UTC(),
-			Text:     append([]byte(nil), e[entryHeader:]...),
+			Appended: time.Unix(0, int64(binary.BigEndian.Uint64(e[2:]))).UTC(), Text: text, id: entryID(e, text),
 		})
 		if len(list) == most {
 			break

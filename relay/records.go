@@ -232,20 +232,28 @@ func decodeMember(b []byte) (me member, err error) {
 	return me, d.end()
 }
 
-// An entry in the log begins with its kind, the index of the party who sent it, and
-// when it was appended.
-const entryHeader = 1 + 1 + 8
+// An entry in the log begins with its kind, the index of the party who sent it, when it
+// was appended, and where in its text its id stands: from which byte on, and how many.
+const entryHeader = 1 + 1 + 8 + 4 + 2
 
-func encodeEntry(kind EntryKind, party int, at time.Time, text string) []byte {
+func encodeEntry(kind EntryKind, party int, at time.Time, text, id string) []byte {
 	b := make([]byte, 0, entryHeader+len(text))
 	b = append(b, byte(kind), byte(party))
 	b = binary.BigEndian.AppendUint64(b, uint64(at.UnixNano()))
+	b = binary.BigEndian.AppendUint32(b, uint32(strings.Index(text, id))) // any place where it stands will do
+	b = binary.BigEndian.AppendUint16(b, uint16(len(id)))
 	return append(b, text...)
+}
+
+// entryID returns the id in the text of an entry.
+func entryID(e, text []byte) []byte {
+	from, size := int(binary.BigEndian.Uint32(e[10:])), int(binary.BigEndian.Uint16(e[14:]))
+	return text[from : from+size]
 }
 
 // sender returns the index of the party who sent an entry.
 func (s *sessionRecord) sender(e []byte) (int, error) {
-	if len(e) < entryHeader || int(e[1]) >= len(s.Parties) {
+	if len(e) < entryHeader || int(e[1]) >= len(s.Parties) || int(binary.BigEndian.Uint32(e[10:]))+int(binary.BigEndian.Uint16(e[14:])) > len(e)-entryHeader {
 		return 0, fmt.Errorf("reading an entry: %w", errDamaged)
 	}
 	return int(e[1]), nil

@@ -44,6 +44,7 @@ type Server struct {
 	acks     *rates // of agents, as many as appends
 	calls    *rates // of agents, other than these
 	visits   *rates // of addresses, without a token that counts
+	workers  *workers
 	metrics  *metrics
 	scrape   http.Handler
 	health   health
@@ -69,6 +70,7 @@ type ServerOptions struct {
 	// it comes from this machine and through no proxy.
 	Operator func(*http.Request) bool
 
+	CompactEvery time.Duration // how often [Server.Run] compacts the mail, and sooner if much was removed; 0: never
 	SweepEvery   time.Duration // how often [Server.Run] sweeps; 0: DefaultSweepEvery
 	PingEvery    time.Duration // how often websockets are pinged; they have twice as long to answer; 0: DefaultPingEvery
 	WriteTimeout time.Duration // how long a client may leave a frame untaken; 0: DefaultWriteTimeout
@@ -116,10 +118,11 @@ func NewServer(m *Mailboxes, opts *ServerOptions) *Server {
 	s.acks = newRates(l.AppendsPerSecond, l.AppendBurst)
 	s.visits = newRates(l.CallsPerSecond, l.CallBurst)
 	s.sockets = newSockets(&l)
+	s.workers = newWorkers()
 	s.metrics = newMetrics(s.opts.Metrics, s)
 	s.scrape = promhttp.HandlerFor(s.opts.Metrics, promhttp.HandlerOpts{MaxRequestsInFlight: 2})
 	s.upgrader = websocket.Upgrader{
-		HandshakeTimeout: s.opts.WriteTimeout, ReadBufferSize: 1 << 10, WriteBufferPool: new(sync.Pool), Subprotocols: []string{subprotocol},
+		HandshakeTimeout: s.opts.WriteTimeout, ReadBufferSize: 2 << 10, WriteBufferPool: new(sync.Pool), Subprotocols: []string{subprotocol},
 		CheckOrigin: func(*http.Request) bool { return true }, // ServeHTTP has
 	}
 	return s
@@ -155,6 +158,7 @@ func (s *Server) HTTPServer() *http.Server {
 func (s *Server) Run(ctx context.Context) error {
 	tick := time.NewTicker(s.opts.SweepEvery)
 	defer tick.Stop()
+	c := compaction{at: s.mail.now()}
 	for {
 		done, err := s.mail.Sweep(ctx)
 		if ctx.Err() != nil {
@@ -167,6 +171,7 @@ func (s *Server) Run(ctx context.Context) error {
 		} else if done.Bad > 0 {
 			s.opts.Log.Warn("sweep found records that cannot be read", "bad", done.Bad)
 		}
+		s.compact(ctx, &c, done.Freed)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -175,12 +180,44 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 }
 
+// A compaction is when the mail was compacted, and what was removed since then.
+type compaction struct {
+	at    time.Time
+	freed int64 // bytes of entries
+}
+
+// worthCompacting is how many bytes have to be removed before a compaction that is not
+// due, and they have to be half of the file.
+const worthCompacting = 64 << 20
+
+// compact compacts the mail if it is time. A compaction that fails is tried again when
+// the next is due: the mail is as it was.
+func (s *Server) compact(ctx context.Context, c *compaction, freed int64) {
+	c.freed += freed
+	before, _ := s.mail.Size()
+	due := s.mail.now().Sub(c.at) >= s.opts.CompactEvery
+	much := c.freed >= worthCompacting && c.freed >= before/2
+	if s.opts.CompactEvery <= 0 || !due && !much {
+		return
+	}
+	*c = compaction{at: s.mail.now()}
+	start := time.Now()
+	if err := s.mail.Compact(ctx); err != nil {
+		s.metrics.compactions.WithLabelValues("failed").Inc()
+		s.opts.Log.Error("compaction failed", "error", err)
+		return
+	}
+	s.metrics.compactions.WithLabelValues("ok").Inc()
+	s.opts.Log.Info("compacted", "bytes_before", before, "took", time.Since(start))
+}
+
 // Shutdown refuses new requests, tells the websockets, waits until what is under way
 // is done, and closes them. It does not wait for longer than ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopping = true
 	s.mu.Unlock()
+	s.workers.stop()
 	var told sync.WaitGroup
 	s.sockets.each(func(c *socket) { told.Go(c.sayClosing) })
 	done := make(chan struct{})

@@ -134,7 +134,7 @@ func (c *socket) read() {
 			continue // until the other end closes, too
 		}
 		_ = alive("")
-		go c.answer(frame)
+		c.server.workers.do(func() { c.answer(frame) })
 	}
 }
 

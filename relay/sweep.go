@@ -10,10 +10,11 @@ import (
 
 // Swept is what a sweep did.
 type Swept struct {
-	Ended   int // sessions whose life was over, or that were idle
-	Removed int // sessions whose retention was over
-	Nonces  int // challenges that nobody can answer any more
-	Bad     int // sessions whose records could not be read; they are left alone and tried again in an hour
+	Ended   int   // sessions whose life was over, or that were idle
+	Removed int   // sessions whose retention was over
+	Nonces  int   // challenges that nobody can answer any more
+	Freed   int64 // bytes of the entries of the sessions that were removed
+	Bad     int   // sessions whose records could not be read; they are left alone and tried again in an hour
 }
 
 // sweepBatch bounds what one transaction of a sweep does.
@@ -78,7 +79,7 @@ func (m *Mailboxes) sweepAll(ctx context.Context, due []string, now time.Time, d
 	var failed error
 	for _, at := range due {
 		all.Go(func() {
-			ended, removed, err := m.sweepOne(ctx, at, now)
+			ended, removed, freed, err := m.sweepOne(ctx, at, now)
 			bad := err != nil
 			if bad {
 				err = m.postpone(ctx, at, now)
@@ -94,6 +95,7 @@ func (m *Mailboxes) sweepAll(ctx context.Context, due []string, now time.Time, d
 				done.Ended++
 			case removed:
 				done.Removed++
+				done.Freed += freed
 			}
 		})
 	}
@@ -102,7 +104,7 @@ func (m *Mailboxes) sweepAll(ctx context.Context, due []string, now time.Time, d
 }
 
 // sweepOne does what is due for the session of one record.
-func (m *Mailboxes) sweepOne(ctx context.Context, at string, now time.Time) (ended, removed bool, err error) {
+func (m *Mailboxes) sweepOne(ctx context.Context, at string, now time.Time) (ended, removed bool, freed int64, err error) {
 	var s *sessionRecord
 	err = m.driver.Update(ctx, func(tx Tx) error {
 		ended, removed = false, false
@@ -128,7 +130,7 @@ func (m *Mailboxes) sweepOne(ctx context.Context, at string, now time.Time) (end
 		case now.Before(kept):
 			m.schedule(tx, s, kept)
 		default:
-			removed = true
+			removed, freed = true, int64(h.bytes)
 			return m.remove(tx, s, h)
 		}
 		return nil
@@ -136,7 +138,7 @@ func (m *Mailboxes) sweepOne(ctx context.Context, at string, now time.Time) (end
 	if err == nil && ended {
 		m.wake(s)
 	}
-	return ended, removed, err
+	return ended, removed, freed, err
 }
 
 // dueSession returns the session that the key of a due record is about.
@@ -152,6 +154,14 @@ func (m *Mailboxes) postpone(ctx context.Context, at string, now time.Time) erro
 		return nil
 	})
 }
+
+// Compact gives back to the disk the space of what was removed, while the relay works;
+// appends wait for it, a second or two for each gigabyte that is kept.
+func (m *Mailboxes) Compact(ctx context.Context) error { return m.driver.Compact(ctx) }
+
+// Size returns how many bytes the mail takes on disk, and how many are free there; -1 if
+// that is not known. It may be a second old.
+func (m *Mailboxes) Size() (used, free int64) { return m.driver.Size() }
 
 // remove forgets a session that has ended, and its log.
 func (m *Mailboxes) remove(tx Tx, s *sessionRecord, h head) error {

@@ -55,11 +55,11 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	w.open()
 	w.pass(29 * 24 * time.Hour)
-	if done := w.sweep(); done != (relay.Swept{Removed: 2}) {
+	if done := w.sweep(); done != (relay.Swept{Removed: 2, Freed: 2435}) {
 		t.Errorf("after 30 days: %+v", done)
 	}
 	w.pass(24 * time.Hour)
-	if done := w.sweep(); done != (relay.Swept{Removed: 5}) {
+	if done := w.sweep(); done != (relay.Swept{Removed: 5, Freed: 2165}) {
 		t.Errorf("after 31 days: %+v", done)
 	}
 	for k, v := range w.dump() {

@@ -47,6 +47,8 @@ func (a *app) run(args []string, stdout, stderr io.Writer) int {
 		switch {
 		case ok && filepath.Base(damaged.Path) == artifactsName:
 			return "Move it away, and import again what you exported or received."
+		case ok && filepath.Base(damaged.Path) == mailName:
+			return fmt.Sprintf("Put the last backup in its place. What messages are left in it: concordia session salvage %s NEW --keys FILE; their parties have them, too.", damaged.Path)
 		case ok:
 			return fmt.Sprintf("What is left of it: concordia session salvage %s NEW", damaged.Path)
 		}
@@ -78,6 +80,10 @@ be tried, 4 nothing failed but a required check could not be made.`,
 		},
 	}
 	root.PersistentFlags().BoolVar(&a.out.json, "json", false, "print JSON, one value for each command")
-	root.AddCommand(a.demoCommand(), a.idCommand(), a.sessionCommand(), a.agreementCommand(), a.attestCommand(), a.storeCommand(), a.reputationCommand(), a.verifyCommand(), a.specCommand(), a.protocolCommand(), a.nodeCommand(), a.contactCommand(), a.inviteCommand(), a.approveCommand())
+	root.AddCommand(
+		a.demoCommand(), a.idCommand(), a.nodeCommand(), a.sessionCommand(), a.contactCommand(), a.inviteCommand(), a.approveCommand(),
+		a.agreementCommand(), a.attestCommand(), a.storeCommand(), a.reputationCommand(), a.relayCommand(), a.verifyCommand(),
+		a.specCommand(), a.protocolCommand(),
+	)
 	return root
 }

@@ -32,6 +32,7 @@ func TestScripts(t *testing.T) {
 		Cmds:                commands(),
 		Setup: func(env *testscript.Env) error {
 			env.Values[serviceKey{}] = new(atomic.Value)
+			env.Values[runningKey{}] = map[any]*relayProcess{}
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("INTEROP", clitest.Shared(filepath.Join("..", ".."), "interop"))
 			return writeArtifacts(env.WorkDir)
@@ -45,7 +46,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// commands are those of clitest and onlineCommands, and
+// commands are those of clitest, onlineCommands and relayCommands, and
 //
 //	keys FILE...    writes keys.json with the public halves of key files
 //	many FILE...    writes the file many with these, one a line, and a line that is no JSON
@@ -55,6 +56,7 @@ func TestScripts(t *testing.T) {
 func commands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
 	all := clitest.Commands()
 	maps.Copy(all, onlineCommands())
+	maps.Copy(all, relayCommands())
 	all["keys"] = func(ts *testscript.TestScript, _ bool, args []string) {
 		known := wire.M{}
 		for _, path := range args {

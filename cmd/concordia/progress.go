@@ -24,6 +24,16 @@ func (a *app) progress(doing string, bytes int64) *progress {
 		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())}
 }
 
+// progressOf starts a bar of n things of one kind.
+func (a *app) progressOf(doing string, n int) *progress {
+	if a.out.json || !isTerminal(os.Stderr) {
+		return &progress{}
+	}
+	return &progress{progressbar.NewOptions(n,
+		progressbar.OptionSetDescription(doing), progressbar.OptionSetWriter(os.Stderr), progressbar.OptionShowCount(), progressbar.OptionShowIts(),
+		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())}
+}
+
 func (p *progress) add(n int) {
 	if p.bar != nil {
 		_ = p.bar.Add(n) // a bar that cannot be drawn is no reason to stop

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -101,7 +104,74 @@ protocol prompt automaton.json
 protocol simulate automaton.json open.key
 protocol simulate automaton.json pass
 protocol test automaton.json open.key
+relay info RELAY
+relay register --relay RELAY --key open.key
+relay register --relay RELAY --key sealed.key --passphrase-file pass
+relay register --relay RELAY --key sealed.key --passphrase-file wrong
+relay register --relay RELAY --key broken.key
+relay register --rotate --relay RELAY --key open.key --json
+relay register --relay RELAY --key other.key --token open.key
+relay register --relay http://127.0.0.1:1 --timeout 1ms --key open.key
+relay invite agent_sealed --session ses_9 --relay RELAY --key open.key
+relay invitations --relay RELAY --key sealed.key --passphrase-file pass
+relay join ses_9 --relay RELAY --key sealed.key --passphrase-file pass
+relay decline ses_9 --relay RELAY --key sealed.key --passphrase-file pass
+relay send open.key --relay RELAY --key open.key
+relay send note.json --relay RELAY --key open.key
+relay sessions --relay RELAY --key open.key
+relay tail --follow=false --relay RELAY --key open.key
+relay tail ses_9 --follow=false --json --relay RELAY --key sealed.key --passphrase-file pass
+relay export ses_9 --relay RELAY --key open.key
+relay block agent_open --relay RELAY --key sealed.key --passphrase-file pass
+relay allow agent_sealed --relay RELAY --key open.key
+relay consents --relay RELAY --key open.key --json
+relay close ses_9 --relay RELAY --key open.key
+relay bench --messages 16 --sessions 2 --connections 4
+relay serve --listen 127.0.0.1:0 --dir postbox
+relay stats RELAY
+relay stats --dir postbox
+relay compact --dir postbox
+relay doctor --dir postbox
+relay doctor --dir deal
+relay serve --listen 127.0.0.1:0 --dir postbox2 --tls-cert open.key --tls-key sealed.key
+relay serve --listen 127.0.0.1:0 --dir postbox2 --limits open.key
 `
+
+// A runningRelay is relay serve, which logs all it can.
+type runningRelay struct {
+	url  string
+	logs bytes.Buffer
+	done chan int
+}
+
+func serveRelay(t *testing.T) *runningRelay {
+	r := &runningRelay{done: make(chan int, 1)}
+	here, there := io.Pipe()
+	go func() {
+		r.done <- run([]string{"relay", "serve", "--listen", "127.0.0.1:0", "--dir", "postbox", "--log-level", "debug", "--check-sessions"}, there, &r.logs)
+		there.Close()
+	}()
+	line, err := bufio.NewReader(here).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the relay says %q: %v", line, err)
+	}
+	r.url = strings.TrimSpace(strings.TrimPrefix(line, "listening on "))
+	return r
+}
+
+// stop drains the relay, as a person who stops it.
+func (r *runningRelay) stop(t *testing.T) {
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Signal(os.Interrupt)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := <-r.done; code != 0 {
+		t.Errorf("the relay ended with exit code %d", code)
+	}
+}
 
 // No command prints or writes down a private key or a passphrase: not the ones it is
 // given, and not when something goes wrong.
@@ -137,7 +207,7 @@ func TestNoSecrets(t *testing.T) {
 	for name, text := range map[string]string{
 		"pass": passphrase + "\n", "wrong": passphrase + "!\n", "note.json": `{"price": 1}`, "query.json": `{"type": "concordia.reputation.query", "subject_agent_id": "a", "requester_agent_id": "b"}`, "schema.json": `{"type": "object"}`,
 		"automaton.json": `{"automaton": {"name": "x", "initial": "a", "states": ["a", "b"], "ends": {"b": "success"}, "transitions": [{"from": "a", "by": "agent", "on": "go", "to": "b"}]}}`,
-		"broken.key": strings.Replace(string(clear), `"seed"`, `"sead"`, 1),
+		"broken.key":     strings.Replace(string(clear), `"seed"`, `"sead"`, 1),
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -163,7 +233,9 @@ func TestNoSecrets(t *testing.T) {
 			}
 		}
 	}
+	server := serveRelay(t)
 	var ran []string
+	printed := map[string][]byte{}
 	for line := range strings.Lines(everything) {
 		line = strings.TrimSpace(line)
 		if line == "" {
@@ -171,15 +243,38 @@ func TestNoSecrets(t *testing.T) {
 		}
 		command, into, _ := strings.Cut(line, " > ")
 		var out, errs bytes.Buffer
-		run(strings.Fields(command), &out, &errs)
-		tell(line+": output", out.Bytes())
-		tell(line+": errors", errs.Bytes())
+		run(strings.Fields(strings.ReplaceAll(command, "RELAY", server.url)), &out, &errs)
+		printed[line+": output"], printed[line+": errors"] = out.Bytes(), errs.Bytes()
 		ran = append(ran, command)
 		if into != "" {
 			if err := os.WriteFile(into, out.Bytes(), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
+	}
+	server.stop(t)
+	printed["the log of the relay"] = server.logs.Bytes()
+	if !bytes.Contains(server.logs.Bytes(), []byte(`"op":"register"`)) {
+		t.Errorf("the relay logs nothing of registrations:\n%s", server.logs.Bytes())
+	}
+	tokens, err := filepath.Glob("*.token")
+	if err != nil || len(tokens) < 2 {
+		t.Fatalf("tokens are kept in %q, %v", tokens, err)
+	}
+	for _, path := range tokens {
+		var kept tokenRecord
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = json.Unmarshal(text, &kept)
+		}
+		if err != nil || len(kept.Token) < 32 {
+			t.Fatalf("%s: %v", path, err)
+		}
+		secrets["the token in "+path] = kept.Token
+	}
+	ours = append(ours, tokens...)
+	for what, text := range printed {
+		tell(what, text)
 	}
 	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || slices.Contains(ours, path) {

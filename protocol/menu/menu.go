@@ -88,21 +88,12 @@ func New(c *protocol.Compiled, definitions []wire.Value) (*Menu, error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.tools)) {
-		if m.allowed[name] == nil && passes(a.Terms, name) {
+		if m.allowed[name] == nil && c.Passes(c.Initial(), protocol.Move{By: protocol.Agent, On: protocol.Label("call:" + name)}) {
 			m.always = append(m.always, name)
 		}
 	}
 	m.static = m.list(func(name string) bool { return m.allowed[name] != nil }, m.explain)
 	return m, nil
-}
-
-// passes reports whether calls of a tool are let through that the protocol does not
-// name.
-func passes(t *protocol.Terms, tool string) bool {
-	if t == nil {
-		return false
-	}
-	return t.Unrecognized == protocol.Pass || t.Unrecognized == protocol.PassIfRead && t.Tools[tool].Effect == protocol.Reads
 }
 
 // Missing returns the tools that the protocol allows and nobody defines, in order.

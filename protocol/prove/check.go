@@ -182,6 +182,8 @@ type checker struct {
 	reached []protocol.Reached
 	found   []Finding
 	claims  []Claim
+
+	searched searched
 }
 
 func (k *checker) report(code Code, state protocol.State, move protocol.Move, t Trace, format string, args ...any) {
@@ -413,10 +415,10 @@ func (k *checker) leanings() {
 		e := k.c.End(s)
 		return e != "" && (good == "" || e == good)
 	}
-	if _, ok, _ := shortest(k.c.Initial(), k.next(false), wanted); ok {
+	if _, ok, _ := shortest(&k.searched, k.c.Initial(), k.next(false), wanted); ok {
 		return
 	}
-	if way, ok, _ := shortest(k.c.Initial(), k.next(true), wanted); ok {
+	if way, ok, _ := shortest(&k.searched, k.c.Initial(), k.next(true), wanted); ok {
 		t := trace(k.c, way)
 		k.report(Opaque, t[len(t)-1].To, protocol.Move{}, t, "that an end can be reached depends on what only the running protocol can tell: %s", t.assumed())
 	}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/concordia-node/concordia/protocol"
@@ -101,5 +102,32 @@ func TestExampleSessions(t *testing.T) {
 				t.Errorf("%s: Compatible() = %v, %v", name, x, err)
 			}
 		}
+	}
+}
+
+// The README shows a protocol with which nothing is wrong, and what becomes of it if a
+// state allows more.
+func TestExampleOfReadme(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(text), "```yaml\n")
+	written, shown, _ := strings.Cut(after, "```")
+	read := func(text string) *protocol.Compiled {
+		p, err := source.Parse(text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return compiled(t, p.Automaton)
+	}
+	parent := read(written)
+	if found := prove.Check(parent, nil); len(found) > 0 {
+		t.Errorf("found %v", found)
+	}
+	hasty := strings.Replace(written, "shown: {on: [", "shown: {allow: [cancel], on: [{ret: cancel, to: done}, ", 1)
+	x := prove.Refines(read(hasty), parent)
+	if x == nil || !strings.Contains(shown, x.Message) || len(x.Trace) != 3 {
+		t.Errorf("got %v", x)
 	}
 }

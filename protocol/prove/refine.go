@@ -1,8 +1,11 @@
 package prove
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -70,9 +73,6 @@ func (x *Counterexample) MarshalJSON() ([]byte, error) {
 // parent, as long as others do what the parent lets them do. In protocols with roles, all
 // of them are agents. What the child asks and hears about approvals that the parent does
 // not have is its own affair; approvals that have one name have to be one.
-//
-// BUG(protocol): A budget of a state is compared with that of each state it stands for,
-// not with the sum of several.
 func Refines(child, parent *protocol.Compiled) *Counterexample {
 	r := &refiner{child: child, parent: parent, index: map[pair]int{}, grave: map[protocol.Label]bool{}}
 	for _, c := range []*protocol.Compiled{child, parent} {
@@ -85,7 +85,21 @@ func Refines(child, parent *protocol.Compiled) *Counterexample {
 		}
 	}
 	r.own = ownApprovals(child, parent)
+	r.captured = map[protocol.Label]bool{}
+	if t := parent.Automaton().Terms; t != nil {
+		for _, c := range t.Captures {
+			r.captured[c.On] = true
+		}
+	}
+	for _, t := range parent.Automaton().Transitions {
+		if m := (protocol.Move{By: t.By, On: t.On}); !bears(m) && !child.Knows(t.On) && !slices.Contains(r.unknown, m) {
+			r.unknown = append(r.unknown, m)
+		}
+	}
 	if x := r.run(); x != nil {
+		return x
+	}
+	if x := r.counted(); x != nil {
 		return x
 	}
 	return refineTerms(child, parent)
@@ -165,9 +179,11 @@ type refiner struct {
 	grave         map[protocol.Label]bool // calls that must not follow what the parent does not know
 	nodes         []node
 	index         map[pair]int
-	own           map[protocol.Move]bool // of approvals that only the child has: it goes on, and the parent waits
-	near          int                    // the first pair whose states have a fault, or -1
-	detached      bool                   // there are such pairs
+	own           map[protocol.Move]bool  // of approvals that only the child has: it goes on, and the parent waits
+	captured      map[protocol.Label]bool // events from which the parent takes a value
+	unknown       []protocol.Move         // what agents may do in the parent, and the child does not know
+	near          int                     // the first pair whose states have a fault, or -1
+	detached      bool                    // there are such pairs
 }
 
 // run searches the pairs that follow from the initial one. Without detached ones the
@@ -203,6 +219,62 @@ func (r *refiner) run() *Counterexample {
 		return nil
 	}
 	return r.solve()
+}
+
+// counted compares what is counted in states: budgets that several states of the child
+// share out, and the states in which timers run.
+func (r *refiner) counted() *Counterexample {
+	child, parent := r.child.Automaton(), r.parent.Automaton()
+	at := func(i int, clause Clause, format string, args ...any) *Counterexample {
+		return r.counterexample(r.back(i), &fault{clause: clause, message: fmt.Sprintf(format, args...)}, r.nodes[i].pair)
+	}
+	standing := map[protocol.State][]protocol.State{} // states of the child by those of the parent
+	for i, n := range r.nodes {
+		if n.detached {
+			continue
+		}
+		c, q := child.Whole(r.child.State(n.child)), parent.Whole(r.parent.State(n.parent))
+		for _, name := range slices.Sorted(maps.Keys(timers(r.parent))) {
+			mine, theirs := timers(r.child)[name], timers(r.parent)[name]
+			if (mine.In == c) != (theirs.In == q) {
+				return at(i, Registers, "the timer %s does not run in %s as in %s of the parent", name, c, q)
+			}
+		}
+		limit, limited := parent.Budgets[q]
+		if !limited || slices.Contains(standing[q], c) {
+			continue
+		}
+		standing[q] = append(standing[q], c)
+		if len(standing[q]) == 1 {
+			continue
+		}
+		sum := map[string]*big.Rat{}
+		for _, c := range standing[q] {
+			for name, x := range limits(child.Budgets[c]) {
+				sum[name] = new(big.Rat).Add(x, cmp.Or(sum[name], new(big.Rat)))
+			}
+		}
+		if limit.Wall > 0 {
+			return at(i, Budgets, "the states %s may together take longer than %s of the parent", standing[q], q)
+		}
+		if name, ok := within(sum, limits(limit)); !ok {
+			return at(i, Budgets, "the states %s may together use more %s than %s of the parent", standing[q], name, q)
+		}
+	}
+	return nil
+}
+
+// timers returns the timers of a protocol on which something depends.
+func timers(c *protocol.Compiled) map[string]protocol.Timer {
+	m := map[string]protocol.Timer{}
+	if t := c.Automaton().Terms; t != nil {
+		for name, timer := range t.Timers {
+			if c.Knows(protocol.Label("timer:" + name)) {
+				m[name] = timer
+			}
+		}
+	}
+	return m
 }
 
 // back returns how a node was met first.
@@ -264,8 +336,18 @@ func (r *refiner) expand(i int) {
 			r.nodes[i].fault = &fault{clause, fmt.Sprintf(format, args...), &a}
 		}
 	}
-	for _, m := range r.child.Moves(p.child) {
+	moves := slices.Clone(r.child.Moves(p.child))
+	for _, m := range r.unknown {
+		if r.child.Passes(p.child, m) {
+			moves = append(moves, m)
+		}
+	}
+	for _, m := range moves {
 		if r.own[m] {
+			if r.captured[m.On] {
+				fail(Registers, arc{p.child, -1, m, nil}, "in %s a value is taken from %s, of which the parent knows nothing", r.child.State(p.child), m.On)
+				continue
+			}
 			r.child.Decision(p.child, m).Cases(func(to int, when protocol.Condition) bool {
 				if to >= 0 {
 					r.link(i, arc{p.child, to, m, when}, pair{to, p.parent, false})
@@ -274,11 +356,7 @@ func (r *refiner) expand(i int) {
 			})
 			continue
 		}
-		mine, theirs := r.child.Decision(p.child, m), r.parent.Decision(p.parent, m)
-		if theirs == nil {
-			theirs = protocol.Refuse()
-		}
-		protocol.Both(mine, theirs, func(to, follow int, when protocol.Condition) bool {
+		protocol.Both(r.child.Does(p.child, m), r.parent.Does(p.parent, m), func(to, follow int, when protocol.Condition) bool {
 			a := arc{p.child, to, m, when}
 			switch {
 			case to < 0 || !possible(when):
@@ -286,6 +364,8 @@ func (r *refiner) expand(i int) {
 				r.link(i, a, pair{to, follow, false})
 			case !bears(m):
 				fail(Outputs, a, "in %s the agent may do %s%s, in %s of the parent it may not", r.child.State(p.child), m.On, where(when), r.parent.State(p.parent))
+			case r.captured[m.On]:
+				fail(Registers, a, "in %s a value is taken from %s, which %s of the parent does not expect", r.child.State(p.child), m.On, r.parent.State(p.parent))
 			default:
 				r.link(i, a, pair{to, p.parent, true})
 			}
@@ -296,11 +376,7 @@ func (r *refiner) expand(i int) {
 		if !bears(m) {
 			continue
 		}
-		mine := r.child.Decision(p.child, m)
-		if mine == nil {
-			mine = protocol.Refuse()
-		}
-		protocol.Both(mine, r.parent.Decision(p.parent, m), func(to, follow int, when protocol.Condition) bool {
+		protocol.Both(r.child.Does(p.child, m), r.parent.Decision(p.parent, m), func(to, follow int, when protocol.Condition) bool {
 			if to < 0 && follow >= 0 && possible(when) {
 				fail(Inputs, arc{p.child, -1, m, when}, "in %s nobody expects %s%s, in %s of the parent it may happen", r.child.State(p.child), m.On, where(when), r.parent.State(p.parent))
 				return false
@@ -502,11 +578,7 @@ func lacks(a, b *protocol.Compiled) *Difference {
 		}
 		var found *Difference
 		for _, m := range a.Moves(p.child) {
-			theirs := b.Decision(p.parent, m)
-			if theirs == nil {
-				theirs = protocol.Refuse()
-			}
-			if !protocol.Both(a.Decision(p.child, m), theirs, func(to, follow int, when protocol.Condition) bool {
+			if !protocol.Both(a.Decision(p.child, m), b.Does(p.parent, m), func(to, follow int, when protocol.Condition) bool {
 				if to < 0 || !possible(when) {
 					return true
 				}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/big"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/concordia-node/concordia/protocol"
@@ -36,6 +37,9 @@ func refineTerms(c, p *protocol.Compiled) *Counterexample {
 		if rank(mine.Effect) < rank(theirs.Effect) {
 			return fail(Effects, "the tool %s is said to %s, and by the parent to %s", name, does(mine.Effect), does(theirs.Effect))
 		}
+		if theirs.Idempotency != "" && mine.Idempotency != theirs.Idempotency {
+			return fail(Effects, "a repeated call of the tool %s is told by %q, and by the parent by %q", name, mine.Idempotency, theirs.Idempotency)
+		}
 		approval, needed := parent.Approvals[theirs.Approval]
 		if !needed {
 			continue
@@ -46,6 +50,18 @@ func refineTerms(c, p *protocol.Compiled) *Counterexample {
 		}
 		if why := weaker(own, approval); why != "" {
 			return fail(Approvals, "the approval %s of the tool %s %s", mine.Approval, name, why)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(parent.Approvals)) {
+		if !c.Knows(protocol.Label("grant:"+name)) || !p.Knows(protocol.Label("grant:"+name)) {
+			continue
+		}
+		own, has := child.Approvals[name]
+		if !has {
+			return fail(Approvals, "the approval %s has no terms, as it has by the parent", name)
+		}
+		if why := weaker(own, parent.Approvals[name]); why != "" {
+			return fail(Approvals, "the approval %s %s", name, why)
 		}
 	}
 	if name, ok := within(limits(child.Budget), limits(parent.Budget)); !ok {
@@ -64,19 +80,34 @@ func refineTerms(c, p *protocol.Compiled) *Counterexample {
 	if openness(child.Unrecognized) > openness(parent.Unrecognized) {
 		return fail(Policies, "what is not recognized passes: %s, by the parent %s", child.Unrecognized, max(parent.Unrecognized, protocol.Block))
 	}
+	if child.Unrecognized == protocol.PassIfRead && parent.Unrecognized == protocol.PassIfRead {
+		for _, name := range slices.Sorted(maps.Keys(child.Tools)) {
+			if child.Tools[name].Effect == protocol.Reads && parent.Tools[name].Effect != protocol.Reads && !c.Knows(protocol.Label("call:"+name)) {
+				return fail(Policies, "calls of the tool %s pass, which reads, by the parent they do not, for it does not read", name)
+			}
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(parent.Captures)) {
 		if child.Captures[name] != parent.Captures[name] {
 			return fail(Registers, "the capture %s is not that of the parent", name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(parent.Timers)) {
-		if own, has := child.Timers[name]; has && own.After != parent.Timers[name].After {
+		own, has := child.Timers[name]
+		if _, runs := timers(p)[name]; !has && runs || has && own.After != parent.Timers[name].After {
 			return fail(Registers, "the timer %s fires after %s, by the parent after %s", name, own.After, parent.Timers[name].After)
 		}
 	}
-	if i := parent.Instance; i != nil {
-		if child.Instance == nil || child.Instance.Key != i.Key {
-			return fail(Registers, "instances are not told apart by %s, as by the parent", i.Key)
+	switch mine, theirs := child.Instance, parent.Instance; {
+	case theirs == nil && mine != nil:
+		return fail(Registers, "there are instances, told apart by %s, and by the parent there is one conversation", mine.Key)
+	case theirs != nil && (mine == nil || mine.Key != theirs.Key):
+		return fail(Registers, "instances are not told apart by %s, as by the parent", theirs.Key)
+	case theirs != nil:
+		for _, tool := range slices.Sorted(maps.Keys(calls)) {
+			if slices.Contains(mine.Scope, tool) != slices.Contains(theirs.Scope, tool) {
+				return fail(Registers, "the tool %s belongs to instances in one of the protocols only", tool)
+			}
 		}
 	}
 	return nil
@@ -128,6 +159,8 @@ func weaker(child, parent protocol.Approval) string {
 		return "is less sure who gave it"
 	case !subset(parent.Bind, child.Bind):
 		return "is bound to less"
+	case parent.Amount != "" && child.Amount != parent.Amount, parent.Currency != "" && child.Currency != parent.Currency:
+		return "names another amount"
 	}
 	mine, errMine := protocol.Decide(child.When)
 	theirs, errTheirs := protocol.Decide(parent.When)
@@ -148,14 +181,31 @@ func subset(a, b []string) bool {
 	return !slices.ContainsFunc(a, func(s string) bool { return !slices.Contains(b, s) })
 }
 
-// within reports whether limits are no higher than others, or the name of one that is.
+// within reports whether limits are no higher than others, or the name of one that is. A
+// limit of some currency is one of none in all others.
 func within(child, parent map[string]*big.Rat) (string, bool) {
 	for name, limit := range inOrder(parent) {
-		if own := child[name]; own == nil || own.Cmp(limit) > 0 {
+		if own := child[name]; own == nil && !(isMoney(name) && hasMoney(child)) || own != nil && own.Cmp(limit) > 0 {
+			return name, false
+		}
+	}
+	for name, own := range inOrder(child) {
+		if isMoney(name) && hasMoney(parent) && parent[name] == nil && own.Sign() > 0 {
 			return name, false
 		}
 	}
 	return "", true
+}
+
+func isMoney(name string) bool { return strings.HasPrefix(name, money) }
+
+func hasMoney(limits map[string]*big.Rat) bool {
+	for name := range limits {
+		if isMoney(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // covered reports whether others are at least as high, or the name of one that is not.

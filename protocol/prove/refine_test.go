@@ -77,13 +77,13 @@ func TestRefinesTerms(t *testing.T) {
 	below := protocol.Condition{{At: "/arguments/amount", In: protocol.Below(100, true)}}
 	parent := func() *protocol.Terms {
 		return &protocol.Terms{
-			Tools: map[string]protocol.Tool{"t": {Effect: protocol.Irreversible, Approval: "x"}, "r": {}},
+			Tools: map[string]protocol.Tool{"t": {Effect: protocol.Irreversible, Approval: "x", Idempotency: "/id"}, "r": {}},
 			Approvals: map[string]protocol.Approval{"x": {
-				By: []string{"a", "b"}, TTL: 60, Uses: 2, Assurance: "client", Bind: []string{"instance"}, When: below,
+				By: []string{"a", "b"}, TTL: 60, Uses: 2, Amount: "/arguments/total", Assurance: "client", Bind: []string{"instance"}, When: below,
 			}},
 			Budget: protocol.Budget{Calls: 5, Money: map[string]string{"EUR": "10.00"}}, Reserve: protocol.Budget{Calls: 1}, ReserveFor: []string{"t"},
 			Captures: map[string]protocol.Capture{"c": {On: "call:t", At: "/x"}}, Timers: map[string]protocol.Timer{"late": {After: 5}},
-			Instance: &protocol.Instance{Key: "/id"}, Unrecognized: protocol.PassIfRead,
+			Instance: &protocol.Instance{Key: "/id", Scope: []string{"t", "elsewhere"}}, Unrecognized: protocol.PassIfRead,
 		}
 	}
 	approval := func(t *protocol.Terms, f func(*protocol.Approval)) {
@@ -99,13 +99,15 @@ func TestRefinesTerms(t *testing.T) {
 		{"the same", func(*protocol.Terms) {}, ""},
 		{"stricter", func(t *protocol.Terms) {
 			approval(t, func(a *protocol.Approval) {
-				*a = protocol.Approval{By: []string{"b"}, TTL: 59, Uses: 1, Assurance: "key", Bind: []string{"state", "instance"}}
+				*a = protocol.Approval{By: []string{"b"}, Amount: "/arguments/total", TTL: 59, Uses: 1, Assurance: "key", Bind: []string{"state", "instance"}}
 			})
 			t.Budget = protocol.Budget{Calls: 4, Bytes: 7, Money: map[string]string{"EUR": "9"}}
 			t.Reserve.Calls, t.Unrecognized = 2, protocol.Block
 		}, ""},
-		{"a lower effect", func(t *protocol.Terms) { t.Tools["t"] = protocol.Tool{Approval: "x"} }, prove.Effects},
-		{"no approval", func(t *protocol.Terms) { t.Tools["t"] = protocol.Tool{Effect: protocol.Irreversible} }, prove.Approvals},
+		{"a lower effect", func(t *protocol.Terms) { t.Tools["t"] = protocol.Tool{Approval: "x", Idempotency: "/id"} }, prove.Effects},
+		{"no approval", func(t *protocol.Terms) {
+			t.Tools["t"] = protocol.Tool{Effect: protocol.Irreversible, Idempotency: "/id"}
+		}, prove.Approvals},
 		{"anybody", func(t *protocol.Terms) { approval(t, func(a *protocol.Approval) { a.By = nil }) }, prove.Approvals},
 		{"somebody else", func(t *protocol.Terms) { approval(t, func(a *protocol.Approval) { a.By = []string{"c"} }) }, prove.Approvals},
 		{"longer", func(t *protocol.Terms) { approval(t, func(a *protocol.Approval) { a.TTL = 61 }) }, prove.Approvals},
@@ -129,6 +131,18 @@ func TestRefinesTerms(t *testing.T) {
 		}, prove.Registers},
 		{"another timer", func(t *protocol.Terms) { t.Timers = map[string]protocol.Timer{"late": {After: 6}} }, prove.Registers},
 		{"no instances", func(t *protocol.Terms) { t.Instance = nil }, prove.Registers},
+		{"instances of fewer tools", func(t *protocol.Terms) { t.Instance = &protocol.Instance{Key: "/id"} }, prove.Registers},
+		{"another currency", func(t *protocol.Terms) { t.Budget.Money = map[string]string{"EUR": "10.00", "USD": "1"} }, prove.Budgets},
+		{"a currency called calls", func(t *protocol.Terms) {
+			t.Budget.Calls, t.Budget.Money = 0, map[string]string{"EUR": "10.00", "calls": "5"}
+		}, prove.Budgets},
+		{"another amount is shown", func(t *protocol.Terms) {
+			approval(t, func(a *protocol.Approval) { a.Amount = "/arguments/tip" })
+		}, prove.Approvals},
+		{"repeated calls are new ones", func(t *protocol.Terms) {
+			t.Tools["t"] = protocol.Tool{Effect: protocol.Irreversible, Approval: "x"}
+		}, prove.Effects},
+		{"what reads passes", func(t *protocol.Terms) { t.Tools["w"] = protocol.Tool{Effect: protocol.Reads} }, prove.Policies},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a, b := machine(t, "a !call:t done\n a !call:r done"), machine(t, "a !call:t done\n a !call:r done")

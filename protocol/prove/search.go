@@ -8,12 +8,18 @@ import (
 	"github.com/concordia-node/concordia/protocol"
 )
 
-// maxNodes bounds a search.
-const maxNodes = 1 << 19
+// maxNodes bounds a search, and maxSearched all those of a protocol together.
+const (
+	maxNodes    = 1 << 19
+	maxSearched = 1 << 22
+)
+
+// searched counts the nodes of searches.
+type searched int
 
 // shortest returns a shortest way from a node to one that is wanted. It reports false
 // if there is none. enough is false if the search was cut short.
-func shortest[N comparable](start N, next func(N) iter.Seq2[arc, N], wanted func(N) bool) (way []arc, found, enough bool) {
+func shortest[N comparable](so *searched, start N, next func(N) iter.Seq2[arc, N], wanted func(N) bool) (way []arc, found, enough bool) {
 	type link struct {
 		node N
 		from int // in queue
@@ -21,6 +27,7 @@ func shortest[N comparable](start N, next func(N) iter.Seq2[arc, N], wanted func
 	}
 	seen := map[N]bool{start: true}
 	queue := []link{{node: start, from: -1}}
+	defer func() { *so += searched(len(queue)) }()
 	for i := 0; i < len(queue); i++ {
 		n := queue[i].node
 		if wanted(n) {
@@ -30,7 +37,7 @@ func shortest[N comparable](start N, next func(N) iter.Seq2[arc, N], wanted func
 			slices.Reverse(way)
 			return way, true, true
 		}
-		if len(queue) > maxNodes {
+		if len(queue) > maxNodes || int(*so)+len(queue) > maxSearched {
 			return nil, false, false
 		}
 		for a, to := range next(n) {

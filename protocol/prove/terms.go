@@ -117,7 +117,7 @@ func (k *checker) budgets() {
 // that can be reached at all.
 func (k *checker) affordable() {
 	wanted := func(s int) bool { return k.c.End(s) == protocol.Success }
-	if _, ok, _ := shortest(k.c.Initial(), k.next(true), wanted); !ok {
+	if _, ok, _ := shortest(&k.searched, k.c.Initial(), k.next(true), wanted); !ok {
 		wanted = func(s int) bool { return k.c.End(s) != "" }
 	}
 	most := int64(k.c.Len()) // a shortest run calls once in each state at most
@@ -145,10 +145,13 @@ func (k *checker) affordable() {
 		}
 	}
 	at := func(n watched) bool { return wanted(n.state) }
-	if _, ok, enough := shortest(watched{state: k.c.Initial()}, spend(true), at); ok || !enough {
+	if _, ok, enough := shortest(&k.searched, watched{state: k.c.Initial()}, spend(true), at); ok {
+		return
+	} else if !enough {
+		k.report(TooLarge, "", protocol.Move{}, nil, "there are too many cases to prove that the budget of calls suffices")
 		return
 	}
-	way, ok, _ := shortest(watched{state: k.c.Initial()}, spend(false), at)
+	way, ok, _ := shortest(&k.searched, watched{state: k.c.Initial()}, spend(false), at)
 	if !ok {
 		return // no budget helps: a trap
 	}
@@ -175,6 +178,9 @@ func (k *checker) affordable() {
 	k.report(BudgetTooSmall, t[cut].From, t[cut].Move, t, "a budget of %d calls, %d of them kept back, ends every run before its end", k.terms.Budget.Calls, kept)
 }
 
+// money begins the name of a limit of money, which goes on with the currency.
+const money = "money "
+
 // limits returns the limits of a budget by name.
 func limits(b protocol.Budget) map[string]*big.Rat {
 	m := map[string]*big.Rat{}
@@ -188,7 +194,7 @@ func limits(b protocol.Budget) map[string]*big.Rat {
 			continue
 		}
 		if x, ok := new(big.Rat).SetString(text); ok {
-			m[currency] = x
+			m[money+currency] = x
 		}
 	}
 	return m

@@ -31,8 +31,9 @@ type watched struct{ state, memory int }
 const broken = -1
 
 // watch searches the product of the automaton and a watcher, which begins at zero and
-// says what it remembers after a step, for a shortest way to what is wanted.
-func (k *checker) watch(step func(memory int, a arc) int, wanted func(watched) bool) (Trace, bool) {
+// says what it remembers after a step, for a shortest way to what is wanted. What a
+// monitor lets through counts, if the watcher looks at its label.
+func (k *checker) watch(labels []protocol.Label, step func(memory int, a arc) int, wanted func(watched) bool) (Trace, bool) {
 	next := func(n watched) iter.Seq2[arc, watched] {
 		return func(yield func(arc, watched) bool) {
 			if n.memory == broken {
@@ -43,9 +44,20 @@ func (k *checker) watch(step func(memory int, a arc) int, wanted func(watched) b
 					return
 				}
 			}
+			for _, l := range labels {
+				for _, by := range []protocol.Role{protocol.Agent, protocol.Environment} {
+					m := protocol.Move{By: by, On: l}
+					if !k.c.Passes(n.state, m) {
+						continue
+					}
+					if a := (arc{n.state, n.state, m, nil}); !yield(a, watched{n.state, step(n.memory, a)}) {
+						return
+					}
+				}
+			}
 		}
 	}
-	way, found, enough := shortest(watched{state: k.c.Initial()}, next, wanted)
+	way, found, enough := shortest(&k.searched, watched{state: k.c.Initial()}, next, wanted)
 	if !enough {
 		k.report(TooLarge, "", protocol.Move{}, nil, "there are too many cases to prove an invariant")
 	}
@@ -84,7 +96,7 @@ func (k *checker) invariant(i protocol.Invariant) {
 	switch {
 	case i.Precedes != nil:
 		p := *i.Precedes
-		k.safe(BreaksPrecedes, p.Then, func(happened int, on protocol.Label) int {
+		k.safe(BreaksPrecedes, []protocol.Label{p.First, p.Then}, func(happened int, on protocol.Label) int {
 			if on == p.Then {
 				if happened == 0 {
 					return broken
@@ -101,7 +113,7 @@ func (k *checker) invariant(i protocol.Invariant) {
 		k.vacuous(p.First, p.Then)
 	case i.AtMost != nil:
 		m := *i.AtMost
-		k.safe(BreaksAtMost, m.Label, func(n int, on protocol.Label) int {
+		k.safe(BreaksAtMost, []protocol.Label{m.Label}, func(n int, on protocol.Label) int {
 			if on != m.Label {
 				return n
 			}
@@ -113,7 +125,7 @@ func (k *checker) invariant(i protocol.Invariant) {
 		k.vacuous(m.Label)
 	case i.NeverAfter != nil:
 		a := *i.NeverAfter
-		k.safe(BreaksAfter, a.Label, func(happened int, on protocol.Label) int {
+		k.safe(BreaksAfter, []protocol.Label{a.Label, a.After}, func(happened int, on protocol.Label) int {
 			if on == a.Label && happened == 1 {
 				return broken
 			}
@@ -125,7 +137,7 @@ func (k *checker) invariant(i protocol.Invariant) {
 		k.vacuous(a.Label, a.After)
 	case i.Between != nil:
 		b := *i.Between
-		k.safe(BreaksBetween, b.Label, func(inside int, on protocol.Label) int {
+		k.safe(BreaksBetween, []protocol.Label{b.Label, b.From, b.To}, func(inside int, on protocol.Label) int {
 			if on == b.Label && inside == 0 {
 				return broken
 			}
@@ -140,7 +152,7 @@ func (k *checker) invariant(i protocol.Invariant) {
 		k.vacuous(b.Label, b.From, b.To)
 	case i.Requires != nil:
 		r := *i.Requires
-		t, found := k.watch(func(happened int, a arc) int {
+		t, found := k.watch(nil, func(happened int, a arc) int {
 			if a.move.On == r.Label {
 				return 1
 			}
@@ -158,8 +170,8 @@ func (k *checker) invariant(i protocol.Invariant) {
 }
 
 // safe reports a shortest run after which a watcher of labels is broken.
-func (k *checker) safe(code Code, label protocol.Label, step func(memory int, on protocol.Label) int, format string, args ...any) {
-	t, found := k.watch(func(memory int, a arc) int { return step(memory, a.move.On) }, isBroken)
+func (k *checker) safe(code Code, labels []protocol.Label, step func(memory int, on protocol.Label) int, format string, args ...any) {
+	t, found := k.watch(labels, func(memory int, a arc) int { return step(memory, a.move.On) }, isBroken)
 	if !found {
 		return
 	}
@@ -235,11 +247,7 @@ func (k *checker) dominated(tool, name string, approval protocol.Approval) {
 				}
 			}
 			move := protocol.Move{By: protocol.Agent, On: call}
-			d := k.c.Decision(n.state, move)
-			if d == nil {
-				return
-			}
-			protocol.Both(d, needs, func(s, needed int, when protocol.Condition) bool {
+			protocol.Both(k.c.Does(n.state, move), needs, func(s, needed int, when protocol.Condition) bool {
 				if s < 0 {
 					return true
 				}
@@ -254,7 +262,7 @@ func (k *checker) dominated(tool, name string, approval protocol.Approval) {
 			})
 		}
 	}
-	way, found, enough := shortest(watched{state: k.c.Initial()}, next, isBroken)
+	way, found, enough := shortest(&k.searched, watched{state: k.c.Initial()}, next, isBroken)
 	switch {
 	case !enough:
 		k.report(TooLarge, "", protocol.Move{By: protocol.Agent, On: call}, nil, "there are too many cases to prove that %s is approved", tool)

@@ -293,9 +293,11 @@ func TestDocumentFaults(t *testing.T) {
 		{"zero", head + "budgets: {calls: 0}\nstates: {a: {}}", source.CodeValue, "3:18", "from 1"},
 		{"anchor", head + "states: &x {a: {}}", source.CodeSyntax, "3:9", "anchors"},
 		{"alias", head + "tools: {t: &x {}}\nstates: {a: *x}", source.CodeSyntax, "3:12", "anchors"},
+		{"a lone tag", head + "version: ! 123\nstates: {a: {}}", source.CodeSyntax, "3:10", "tags"},
 		{"tag", head + "states: !!map {a: {}}", source.CodeSyntax, "3:9", "tags"},
 		{"merge key", head + "states: {a: {<<: {}}}", source.CodeUnknownKey, "3:14", `"<<"`},
 		{"deep", head + "states: " + strings.Repeat("[", 60) + strings.Repeat("]", 60), source.CodeLimit, "3:41", "too deep"},
+		{"an expression that is long", states("  a: {allow: [t], on: [{ret: t, when: {/x: {matches: '(?:.{1000}){1}(?:.{1000})(?:.{1000})'}}, to: a, else: stay}]}"), source.CodeValue, "5:54", "repeats too much"},
 		{"long", head + "# " + strings.Repeat("x", source.MaxSize), source.CodeLimit, "1:1", "too long"},
 		{"no such initial state", head + "states: {b: {}}", source.CodeName, "2:1", `initial state "a" is not there`},
 		{"a state called stay", states("  a: {}\n  stay: {}"), source.CodeName, "6:3", "no name"},
@@ -375,6 +377,23 @@ p.yaml:5:12: "good" is none of success, failure, abandoned (value)
              ^`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v", err)
+	}
+}
+
+func TestTooManyStates(t *testing.T) {
+	var tools, states strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&tools, "  t%d: {approval: a}\n", i)
+		fmt.Fprintf(&states, "  s%d: {allow: [%s t99]}\n", i, func() (all string) {
+			for j := range 99 {
+				all += fmt.Sprintf("t%d, ", j)
+			}
+			return all
+		}())
+	}
+	_, err := source.ParseDocument("protocol: concordia.protocol/1\ninitial: s0\napprovals: {a: {}}\ntools:\n"+tools.String()+"states:\n"+states.String(), nil)
+	if err == nil || strings.Count(err.Error(), "too many") != 1 {
+		t.Errorf("got %.500v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -70,9 +71,19 @@ func checkExpression(s string) error {
 	if len(s) > 1000 {
 		return errors.New("the expression is too long")
 	}
-	_, err := regexp.Compile(s)
-	return err
+	re, err := syntax.Parse(s, syntax.Perl)
+	if err != nil {
+		return err
+	}
+	if p, err := syntax.Compile(re.Simplify()); err != nil || len(p.Inst) > maxProgram {
+		return errors.New("the expression repeats too much")
+	}
+	return nil
 }
+
+// maxProgram bounds what an expression is compiled to. Matching a text takes time of its
+// length and of that.
+const maxProgram = 1 << 11
 
 // checkGroup reports whether an expression can take a list out of a text.
 func checkGroup(s string) error {

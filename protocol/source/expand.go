@@ -23,8 +23,11 @@ const (
 	armed  = dot + "go"  // and given
 )
 
-// maxStates bounds an automaton with the steps inside its states.
-const maxStates = 20000
+// What bounds an automaton with the steps inside its states.
+const (
+	maxStates      = 20000
+	maxTransitions = 400000
+)
 
 // Compile makes the automaton. All faults that are found are joined, each an [*Error].
 func (d *Document) Compile() (*Protocol, error) {
@@ -73,6 +76,7 @@ type expander struct {
 	a      *protocol.Automaton
 	named  map[protocol.State]*State
 	labels map[protocol.Label]bool
+	full   bool // of states
 }
 
 // adopt takes the automaton of a text.
@@ -109,9 +113,10 @@ func (x *expander) declare() {
 // step adds a state, or a step inside one.
 func (x *expander) step(s *State, name protocol.State) {
 	if len(x.a.States) == maxStates {
-		x.fail(CodeLimit, s.place, "the protocol has too many states")
-	}
-	if len(x.a.States) >= maxStates {
+		if !x.full {
+			x.fail(CodeLimit, s.place, "the protocol has too many states")
+		}
+		x.full = true
 		return
 	}
 	x.a.States = append(x.a.States, name)
@@ -134,6 +139,13 @@ func (x *expander) edge(from protocol.State, by protocol.Role, on protocol.Label
 }
 
 func (x *expander) edgeIf(from protocol.State, by protocol.Role, on protocol.Label, guard protocol.Guard, c protocol.Condition, to protocol.State) {
+	if x.full || len(x.a.Transitions) == maxTransitions {
+		if !x.full {
+			x.fail(CodeLimit, protocol.Place{}, "the protocol has too many transitions in its states and their steps")
+		}
+		x.full = true
+		return
+	}
 	x.labels[on] = true
 	x.a.Transitions = append(x.a.Transitions, protocol.Transition{From: from, By: by, On: on, If: guard, When: c, To: to})
 }

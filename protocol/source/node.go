@@ -170,6 +170,19 @@ func (t *text) faultAt(code Code, place protocol.Place, message string) *Error {
 	return &Error{Code: code, Name: t.name, Place: place, Message: message, Text: t.line(place.Line)}
 }
 
+// begins reports whether a character stands at a place.
+func (t *text) begins(at protocol.Place, r rune) bool {
+	if t.read.Line != at.Line || t.read.Column > at.Column {
+		t.read, t.rest = protocol.Place{Line: at.Line, Column: 1}, t.line(at.Line)
+	}
+	for ; t.read.Column < at.Column && t.rest != ""; t.read.Column++ {
+		_, size := utf8.DecodeRuneInString(t.rest)
+		t.rest = t.rest[size:]
+	}
+	c, _ := utf8.DecodeRuneInString(t.rest)
+	return c == r
+}
+
 var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
 
 // BUG(source): Of bad YAML the library tells the line alone, and sometimes the one
@@ -200,7 +213,7 @@ func (t *text) yaml(y *yaml.Node, depth int) (*node, error) {
 		return fail(CodeLimit, "the document nests too deep")
 	case y.Anchor != "": // without which there is no alias
 		return fail(CodeSyntax, "anchors are not used here: write the value again")
-	case y.Style&yaml.TaggedStyle != 0:
+	case y.Style&yaml.TaggedStyle != 0 || t.begins(n.place, '!'): // of a lone ! the library tells nothing
 		return fail(CodeSyntax, "tags are not used here")
 	}
 	switch y.Kind {

@@ -56,6 +56,8 @@ type text struct {
 	name, content string
 	lines         []int
 	last          struct{ at, column int } // where a place was asked for last: the next is near
+	read          protocol.Place           // likewise, by line and column
+	rest          string                   // of the line from there
 }
 
 func newText(name, content string) *text {

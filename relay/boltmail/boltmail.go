@@ -72,6 +72,29 @@ func Open(path string) (*Mail, error) {
 	return &Mail{db: db, path: path, heard: map[string]map[*listener]struct{}{}}, nil
 }
 
+// OpenReadOnly opens a file that is there, for looking only: Update and Compact fail.
+// Several processes may do so at once, and none that writes meanwhile.
+func OpenReadOnly(path string) (*Mail, error) {
+	db, err := groupcommit.Open(path, &groupcommit.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	err = db.View(func(tx *bolt.Tx) error {
+		for _, name := range buckets {
+			if tx.Bucket(name) == nil {
+				return errNoMail
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("opening mail %s: %w", path, err), db.Close())
+	}
+	return &Mail{db: db, path: path, heard: map[string]map[*listener]struct{}{}}, nil
+}
+
+var errNoMail = errors.New("it is a database, and not a relay's")
+
 // Close waits for transactions that are under way and closes the file.
 func (m *Mail) Close() error { return m.db.Close() }
 
