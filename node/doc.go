@@ -4,13 +4,21 @@
 //	n, err := node.New(node.Options{Dir: dir, Key: key, Keys: wire.DIDKeys{}, Relay: "https://relay.example"})
 //	…
 //	defer n.Close()
-//	go n.Run(ctx)
 //	view, err := n.Open(ctx, node.Opening{To: []wire.AgentID{buyer}, Body: body})
 //
 // What can be asked of a node is an [API], which the node itself implements and
 // whoever reaches it from another process. It deals in plain data.
 //
-//	api.go        the interface; data.go: what it deals in; error.go: how it refuses
+//	api.go        the interface; data.go: what it deals in; error.go, refuse.go: how it refuses
+//	options.go    who the node is, and what its owner lets through
+//	node.go       opening and closing
+//	disk.go       what is kept; live.go: sessions in memory
+//	carrier.go    connections to relays; serve.go: the own relay, and the inbox
+//	take.go       what comes in the log of a session; move.go: what is said
+//	attend.go     what the node does without being asked; deadline.go: when time is up
+//	join.go       invitations; receipt.go: the receipt that all parties sign
+//	contact.go, policy.go, mandate.go   with whom it deals, and how far it goes
+//	view.go, notice.go   what there is to see
 //
 // # One carrier
 //

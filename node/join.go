@@ -26,7 +26,7 @@ func (c *carrier) invited(ctx context.Context, i relay.Invitation) {
 	}
 }
 
-// Bounds of invitations that wait.
+// Bounds of invitations that wait. Those that a relay tells of have its own bounds.
 const (
 	maxInvitations          = 1000
 	maxInvitationsOfUnknown = 100
@@ -81,7 +81,7 @@ func (n *Node) keepInvitation(ctx context.Context, i Invitation) error {
 	err := n.disk.db.Commit(ctx, groupcommit.Op{
 		Check: func(tx *bolt.Tx) error {
 			fresh = tx.Bucket(bucketInvitations).Get([]byte(i.Session)) == nil && tx.Bucket(bucketSessions).Get([]byte(i.Session)) == nil
-			if !fresh {
+			if !fresh || !i.Signed {
 				return nil
 			}
 			all, unknown, one := 0, 0, 0
@@ -112,7 +112,7 @@ func (n *Node) keepInvitation(ctx context.Context, i Invitation) error {
 				return nil
 			}
 			c := tx.Bucket(bucketInvitations).Cursor()
-			for k, _ := c.First(); k != nil; k, _ = c.Next() { // those that are over
+			for k, _ := c.First(); k != nil && i.Signed; k, _ = c.Next() { // those that are over
 				var other Invitation
 				if _, err := get(tx, bucketInvitations, string(k), &other); err != nil {
 					return err

@@ -109,51 +109,50 @@ func agent(name string) wire.AgentID { return wire.DIDKey(key(name).Public()) }
 // A party is a node that can be started again.
 type party struct {
 	*node.Node
-	w    *world
-	opts node.Options
-	http *httptest.Server // nil: it is not reached by others
+	w       *world
+	opts    node.Options
+	serving atomic.Pointer[node.Node] // Node, for those who reach it from outside
 }
 
 // party starts a node. change may alter its options.
 func (w *world) party(name string, change func(*node.Options)) *party {
 	w.Helper()
+	p := &party{w: w}
+	w.run(p, name, change)
+	return p
+}
+
+func (w *world) run(p *party, name string, change func(*node.Options)) {
+	w.Helper()
 	log := slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})).With("node", name)
-	p := &party{w: w, opts: node.Options{
+	p.opts = node.Options{
 		Dir: filepath.Join(w.TempDir(), name), Key: key(name), Relay: w.url, Loopback: true, Now: w.now, Log: log,
 		Limits: generous(), Timing: relay.Timing{Retry: 5 * time.Millisecond, MaxRetry: 50 * time.Millisecond, Ack: 10 * time.Millisecond},
-	}}
+	}
 	if change != nil {
 		change(&p.opts)
 	}
 	p.start()
 	w.Cleanup(p.end)
-	return p
 }
 
 // public has a node be reached by others, on this machine.
 func (w *world) public(name string, change func(*node.Options)) *party {
 	w.Helper()
-	var mu sync.Mutex
-	var handler http.Handler = http.NotFoundHandler()
+	p := &party{w: w}
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		h := handler
-		mu.Unlock()
-		h.ServeHTTP(rw, r)
+		p.serving.Load().Handler().ServeHTTP(rw, r)
 	}))
 	w.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	p := w.party(name, func(o *node.Options) {
+	w.run(p, name, func(o *node.Options) {
 		o.Relay, o.Public = "", server.URL
 		if change != nil {
 			change(o)
 		}
 	})
-	mu.Lock()
-	handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { p.Handler().ServeHTTP(rw, r) })
-	mu.Unlock()
 	return p
 }
 
@@ -164,6 +163,7 @@ func (p *party) start() {
 		p.w.Fatal(err)
 	}
 	p.Node = n
+	p.serving.Store(n)
 }
 
 func (p *party) end() {

@@ -38,7 +38,7 @@ var operations = []*operation{
 	{name: "revoke", members: "all", do: doRevoke},
 	{name: "consent", members: "agent_id consent", do: doConsent, codes: []Code{CodeQuota}},
 	{name: "consents", members: "after?", do: doConsents},
-	{name: "create", members: "session_id to places? seconds? category?", do: doCreate, codes: []Code{CodeSessionTaken, CodeQuota}},
+	{name: "create", members: "session_id to places? seconds? category?", do: doCreate, codes: []Code{CodeSessionTaken, CodeRejected, CodeQuota}},
 	{name: "invitations", do: doInvitations},
 	{name: "join", members: "session_id", do: doJoin, codes: []Code{CodeNotFound, CodeDeclined, CodeEnded}},
 	{name: "decline", members: "session_id", do: doDecline, codes: []Code{CodeNotFound, CodeEnded}},

@@ -30,6 +30,24 @@ func (w *world) session(name string, session wire.SessionID) relay.SessionInfo {
 	return info
 }
 
+// A relay may open sessions for some only; the others join theirs.
+func TestReserve(t *testing.T) {
+	w := newWorld(t, relay.Limits{})
+	w.opts.Reserve = func(agent wire.AgentID) bool { return agent == "alice" }
+	w.use(w.driver)
+	alice, bob := w.agent("alice"), w.agent("bob")
+	w.refuses(relay.CodeRejected, "bob", func() error {
+		_, err := w.Create(w.ctx, bob.ID, relay.Reservation{Session: "s1", To: []wire.AgentID{alice.ID}})
+		return err
+	})
+	if _, err := w.Create(w.ctx, alice.ID, relay.Reservation{Session: "s1", To: []wire.AgentID{bob.ID}}); err != nil {
+		t.Error(err)
+	}
+	if _, err := w.Join(w.ctx, bob.ID, "s1"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestCreate(t *testing.T) {
 	w := newWorld(t, relay.Limits{})
 	want := relay.Reservation{Session: "s", To: []wire.AgentID{"bob", "carol"}, Places: 1, Life: time.Hour, Category: "goods.used"}
