@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -105,6 +106,9 @@ func (v *nodeVerb) decide(ctx context.Context, issuer attest.Issuer, needs []nod
 	for _, n := range needs {
 		if n.Needs != node.NeedApproval {
 			continue
+		}
+		if !slices.ContainsFunc(n.Approvers, func(id wire.AgentID) bool { return wire.PlainDIDKey(id) == wire.PlainDIDKey(issuer.Agent) }) {
+			return nil, cli.Exit(cli.Rejected, fmt.Errorf("%s asks for somebody else: %s", n.Threshold, agentList(n.Approvers)))
 		}
 		draft, err := put(n.Draft, decision, []string{"scope", "decision"})
 		if err != nil {

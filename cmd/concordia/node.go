@@ -141,6 +141,9 @@ func (v *nodeVerb) settle(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if len(self.Links) == 0 {
+			return nil // nobody to hear from
+		}
 		linked := true
 		for _, l := range self.Links {
 			linked = linked && l.Connected

@@ -144,6 +144,9 @@ func (c *nodeConfig) read(cmd *cobra.Command) error {
 // readFile takes what neither flags nor the environment say from a file.
 func (c *nodeConfig) readFile(path string, v wire.Value, given func(*setting) bool) error {
 	c.file = path
+	if at := c.setting("config"); at.value == "" {
+		at.value, at.from = path, "it is there"
+	}
 	if v.Kind() != wire.Object && v.Kind() != wire.Null {
 		return cli.Usagef("%s: want names of settings with their values", path)
 	}

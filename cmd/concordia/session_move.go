@@ -161,6 +161,9 @@ Exit codes: 0 done, 1 refused, 2 wrong usage, 3 it could not be tried, or nobody
 			if move.Tip, err = wire.ParseHash(tip); err != nil {
 				return cli.Usagef("--tip: %v", err)
 			}
+			if move.Tip == (wire.Hash{}) {
+				return cli.Usagef("--tip: no message has that hash")
+			}
 		}
 		if err := v.settle(ctx); err != nil {
 			return err

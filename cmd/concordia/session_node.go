@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -295,19 +296,23 @@ func (a *app) sessionWatchCommand() *cobra.Command {
 		Use: "watch SESSION", Short: "Watch a session as it goes on",
 		Long: `watch prints each message of a session when it comes, one a line, until the session is
 over and its receipt complete; --until says to end earlier: open (the open message is
-there), active, turn (it is your turn), end, receipt. With --json a line is an object: a
+there), active, turn (it is your turn), end, receipt, or when there are so many messages.
+With --json a line is an object: a
 message as it was signed, and at the end the session as it stands.
 
 Exit codes: 0 it came to what --until says, or was interrupted, 1 refused, 2 wrong usage,
 3 it could not be tried, or took longer than --timeout.`,
 		Example: "  concordia session watch ses_4a1b --dir seller\n  concordia session watch ses_4a1b --until turn --dir seller",
 	}
-	cmd.Flags().StringVar(&when, "until", "receipt", "open, active, turn, end or receipt")
+	cmd.Flags().StringVar(&when, "until", "receipt", "open, active, turn, end, receipt, or a `number` of messages")
 	cmd.Flags().IntVar(&from, "from", 0, "skip so `many` messages")
 	return a.nodeVerb(cmd, 0, func(ctx context.Context, v *nodeVerb, args []string) error {
 		ends, ok := until[when]
+		if n, err := strconv.Atoi(when); err == nil {
+			ends, ok = func(v node.View) bool { return v.Len >= n || isOver(v) }, true
+		}
 		if !ok {
-			return cli.Usagef("--until: want open, active, turn, end or receipt")
+			return cli.Usagef("--until: want open, active, turn, end, receipt, or a number of messages")
 		}
 		err := v.watch(ctx, wire.SessionID(args[0]), from, ends)
 		if errors.Is(err, context.Canceled) {
@@ -326,6 +331,16 @@ func (v *nodeVerb) watch(ctx context.Context, id wire.SessionID, from int, ends 
 	if err := v.settle(ctx); err != nil {
 		return err
 	}
+	contacts, err := v.Contacts(ctx)
+	if err != nil {
+		return err
+	}
+	names := map[wire.AgentID]string{self.Agent: "you"}
+	for _, c := range contacts {
+		if c.Name != "" {
+			names[c.Agent] = c.Name
+		}
+	}
 	view, err := v.Session(ctx, id)
 	state := protocol.State("")
 	for err == nil {
@@ -338,7 +353,7 @@ func (v *nodeVerb) watch(ctx context.Context, id wire.SessionID, from int, ends 
 				break
 			}
 			for _, m := range list {
-				if err := v.printMessage(self.Agent, from, m); err != nil {
+				if err := v.printMessage(view, names, from, m); err != nil {
 					return err
 				}
 				from++
@@ -367,14 +382,20 @@ func (v *nodeVerb) line(x any) error {
 	return e.Encode(x)
 }
 
-func (v *nodeVerb) printMessage(self wire.AgentID, index int, m wire.Value) error {
+// printMessage prints a message with who said it: you, a contact, or one of two.
+func (v *nodeVerb) printMessage(view node.View, names map[wire.AgentID]string, index int, m wire.Value) error {
 	u, err := wire.ReadMessage(m)
 	if err != nil {
 		return err
 	}
-	who := string(u.From)
-	if u.From == self {
-		who = "you"
+	who := names[u.From]
+	for i, role := range []string{"initiator", "responder"} {
+		if who == "" && len(view.Parties) == 2 && view.Parties[i] == u.From {
+			who = role
+		}
+	}
+	if who == "" {
+		who = string(u.From)
 	}
 	v.printLine(who, moveOf(index, u.Envelope))
 	return v.line(m)
