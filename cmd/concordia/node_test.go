@@ -41,7 +41,7 @@ func startNode(program, dir, name string, args ...string) (*relayProcess, error)
 
 // nodeCommands are
 //
-//	node-up DIR ARG...  runs node serve with --dir DIR; $URL is where it listens
+//	node-up DIR ARG...  runs node serve with --dir DIR; $URL and $AT are where it listens
 //	node-down DIR       drains it, and wants exit code 0; its log is in DIR.log
 //	node-kill DIR       kills it
 func nodeCommands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
@@ -58,6 +58,7 @@ func nodeCommands() map[string]func(ts *testscript.TestScript, neg bool, args []
 			p, err := startNode(programOf(ts), ts.MkAbs("."), args[0], args[1:]...)
 			ts.Check(err)
 			ts.Setenv("URL", p.url)
+			ts.Setenv("AT", strings.TrimPrefix(p.url, "http://"))
 			ts.Defer(func() { _ = p.cmd.Process.Kill(); _ = p.cmd.Wait() })
 			ts.Value(runningKey{}).(map[any]*relayProcess)[key(args[0])] = p
 		},
