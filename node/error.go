@@ -11,6 +11,7 @@ type Code string
 
 // The codes.
 const (
+	CodeDenied      Code = "denied"      // only the owner of the node is answered
 	CodeBadRequest  Code = "bad_request" // what was asked for makes no sense
 	CodeNotFound    Code = "not_found"   // there is no such session, invitation, contact or receipt
 	CodeRule        Code = "rule"        // it breaks a rule: of the session, or of an artifact

@@ -46,7 +46,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// commands are those of clitest, onlineCommands and relayCommands, and
+// commands are those of clitest, onlineCommands, relayCommands and nodeCommands, and
 //
 //	keys FILE...    writes keys.json with the public halves of key files
 //	many FILE...    writes the file many with these, one a line, and a line that is no JSON
@@ -57,6 +57,7 @@ func commands() map[string]func(ts *testscript.TestScript, neg bool, args []stri
 	all := clitest.Commands()
 	maps.Copy(all, onlineCommands())
 	maps.Copy(all, relayCommands())
+	maps.Copy(all, nodeCommands())
 	all["keys"] = func(ts *testscript.TestScript, _ bool, args []string) {
 		known := wire.M{}
 		for _, path := range args {

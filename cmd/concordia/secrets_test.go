@@ -135,6 +135,45 @@ relay doctor --dir postbox
 relay doctor --dir deal
 relay serve --listen 127.0.0.1:0 --dir postbox2 --tls-cert open.key --tls-key sealed.key
 relay serve --listen 127.0.0.1:0 --dir postbox2 --limits open.key
+node config --dir nest --key open.key
+node config --dir nest --config open.key
+node serve --dir nest --key sealed.key --passphrase-file wrong
+node serve --dir nest --key broken.key
+node serve --dir nest --key sealed.key --passphrase-file pass --listen 127.0.0.1:0 --loopback --tls-cert open.key --tls-key sealed.key
+contact add did:web:x.example --name x --dir . --key open.key --json
+contact list --dir . --key sealed.key --passphrase-file pass
+contact list --dir . --key open.key
+contact remove x --dir . --key open.key
+session open --to agent_sealed --term price=1:USD --reasoning why --id ses_8 --dir . --key open.key --relay RELAY --loopback
+session open --to agent_sealed --in open.key --dir . --key open.key --relay RELAY --loopback
+session list --dir . --key open.key --relay RELAY --loopback --json
+session show ses_8 --dir . --key open.key --relay RELAY --loopback
+session watch ses_8 --timeout 10ms --dir . --key open.key
+session accept-session ses_8 --dir . --key open.key
+session decline ses_8 --dir . --key open.key --json
+session offer ses_8 --in open.key --dir . --key open.key
+session counter ses_8 --term price=1:USD --dir . --key open.key
+session accept ses_8 --dir . --key open.key
+session reject ses_8 --dir . --key open.key
+session withdraw ses_8 --reason x --dir . --key open.key
+session signal ses_8 --flexibility open.key --dir . --key open.key
+session constrain ses_8 --constraints sealed.key --dir . --key open.key
+session inquire ses_8 --terms price --dir . --key open.key
+session nominate ses_8 --mediator x --dir . --key open.key
+session resolve ses_8 --term price=1 --dir . --key open.key
+session commit ses_8 --dir . --key open.key
+session present ses_8 open.key --dir . --key open.key
+session present ses_8 charge.json --dir . --key open.key
+session export ses_8 --dir . --key open.key
+invite show ses_8 --to agent_sealed --dir . --key open.key --relay RELAY --loopback > invitation.json
+invite take invitation.json --dir . --key open.key
+invite take open.key --dir . --key open.key
+invite list --dir . --key open.key
+invite join ses_7 --dir . --key open.key
+invite decline ses_7 --dir . --key open.key
+approve ses_8 --dir . --key open.key --approver-key sealed.key --approver-passphrase-file wrong
+approve --artifact charge.json --dir . --key open.key
+approve --artifact open.key --dir . --key open.key
 `
 
 // A runningRelay is relay serve, which logs all it can.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -22,12 +23,19 @@ import (
 func (a *app) sessionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "session",
-		Short:   "Show sessions, and salvage them from a damaged database",
-		Example: "  concordia session show transcript.json\n  concordia session salvage damaged.db new.db",
+		Short:   "Negotiate, show sessions, and salvage them from a damaged database",
+		Example: "  concordia session open --to ada --term price=:USD --dir seller\n  concordia session offer ses_4a1b --term price=2050:USD --dir seller\n  concordia session show transcript.json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.sessionShowCommand(), a.sessionSalvageCommand())
+	cmd.AddCommand(a.sessionOpenCommand())
+	for _, m := range moveVerbs {
+		cmd.AddCommand(a.moveCommand(m))
+	}
+	cmd.AddCommand(
+		a.sessionListCommand(), a.sessionWatchCommand(), a.sessionPresentCommand(), a.sessionDocumentCommand(),
+		a.sessionShowCommand(), a.sessionSalvageCommand(),
+	)
 	return cmd
 }
 
@@ -40,24 +48,36 @@ func (a *app) sessionShowCommand() *cobra.Command {
 		Short: "Show what was said in a session, and where it stands",
 		Long: `show prints a transcript move by move: a JSON file with messages and perhaps a
 receipt, or the database in which an agent keeps its transcripts. Of a database
-with several sessions, --session chooses one.
+with several sessions, --session chooses one. With --dir, FILE is the id of a session of
+the node of that directory, and it shows as well what you may do.
 
 It shows the messages that stand, and after them the evidence of a breach if there
 is any. concordia verify tells more, also of the receipt.`,
 		Example: `  concordia session show transcript.json
-  concordia session show seller/transcripts.db --session ses_4a1b…`,
-		Args: cli.Takes,
-		RunE: func(_ *cobra.Command, args []string) error {
-			keys, err := readKeys(keyFiles)
-			if err != nil {
-				return err
-			}
-			doc, err := readTranscript(args[0], wire.SessionID(id))
-			if err != nil {
-				return err
-			}
-			return a.showSession(doc, keys, imported)
-		},
+  concordia session show seller/transcripts.db --session ses_4a1b…
+  concordia session show ses_4a1b --dir seller`,
+	}
+	a.nodeVerb(cmd, defaultPatience, func(ctx context.Context, v *nodeVerb, args []string) error {
+		keys, err := readKeys(keyFiles)
+		if err != nil {
+			return err
+		}
+		return v.showLive(ctx, wire.SessionID(args[0]), keys, imported)
+	})
+	live := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("dir") {
+			return live(cmd, args)
+		}
+		keys, err := readKeys(keyFiles)
+		if err != nil {
+			return err
+		}
+		doc, err := readTranscript(args[0], wire.SessionID(id))
+		if err != nil {
+			return err
+		}
+		return a.showSession(doc, keys, imported)
 	}
 	cmd.Flags().StringArrayVar(&keyFiles, "keys", nil, "JSON `file` with the public keys to trust (repeatable)")
 	cmd.Flags().StringVar(&id, "session", "", "the session to show, of a database with several")
@@ -286,6 +306,10 @@ func (a *app) printMove(s session.Session, m move) {
 	if who == "" {
 		who = string(m.From)
 	}
+	a.printLine(who, m)
+}
+
+func (a *app) printLine(who string, m move) {
 	a.out.printf("  %s  %-10s %-16s %s\n", m.Time[11:], cli.Printable(who), a.out.paint(bold, m.Type.Short()), describe(m.Type, m.Body))
 	if m.Says != "" {
 		a.out.printf("  %21s %q\n", "", cut(m.Says, 300))

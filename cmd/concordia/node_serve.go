@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/spf13/cobra"
+
+	"github.com/concordia-node/concordia/internal/cli"
+	"github.com/concordia-node/concordia/internal/groupcommit"
+	"github.com/concordia-node/concordia/node"
+)
+
+func (a *app) nodeServeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "serve --dir DIR --key FILE",
+		Short: "Run a node",
+		Long: `serve runs the node of an agent in the directory DIR, which it makes if need be. It
+prints where it is reached when it is: by the owner's commands, on a socket in DIR, and
+with --listen by other agents.
+
+With --relay the node deals over that relay. With --listen ADDR it also deals directly:
+it carries the sessions that it opens, and takes invitations. Over the network that
+takes TLS: --tls-cert and --tls-key, or --insecure-http behind a proxy that speaks TLS;
+--public says the origin at which others reach it. Plain HTTP is otherwise for this
+machine alone, with --loopback. /healthz and /metrics answer requests from this machine
+that came through no proxy.
+
+Each setting can also be in the environment or a file: see concordia node config.
+
+SIGTERM or SIGINT drains: no more is taken, what is under way comes to its end, and the
+databases are closed. A second signal ends at once, which loses nothing that was
+acknowledged.
+
+Exit codes: 0 drained, 2 wrong usage, 3 it could not be run, for instance because a node
+runs on DIR already.`,
+		Example: `  concordia node serve --dir seller --key seller.key --relay https://relay.example
+  concordia node serve --dir seller --key seller.key --listen :8443 --public https://lena.example:8443 --tls-cert cert.pem --tls-key key.pem
+  concordia node serve --dir seller --config node.yaml`,
+		Args: cobra.NoArgs,
+	}
+	c := a.nodeConfig(cmd, true)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := c.read(cmd); err != nil {
+			return err
+		}
+		return c.serve(cmd)
+	}
+	return cmd
+}
+
+// errDrain is why a serving node ends when all is well.
+var errDrain = errors.New("the node was told to stop")
+
+func (c *nodeConfig) serve(cmd *cobra.Command) (err error) {
+	log, err := nodeLog(cmd, c.get("log_level"))
+	if err != nil {
+		return err
+	}
+	opts, err := c.options()
+	if err != nil {
+		return err
+	}
+	opts.Log, opts.Metrics = log, prometheus.NewRegistry()
+	// The signal is heard from now on, so that one that comes early is not lost.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	l, err := c.listen(&opts)
+	if err != nil {
+		return err
+	}
+	if l != nil {
+		defer l.Close()
+	}
+	n, err := node.New(opts)
+	if errors.Is(err, groupcommit.ErrLocked) {
+		return fmt.Errorf("%w; a node runs in %s already: stop that one, or use it", err, opts.Dir)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, n.Close()) }() // last, whatever happens
+	local, err := node.Serve(opts.Dir, n)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, local.Close()) }()
+
+	stop, cancel := context.WithCancelCause(cmd.Context())
+	defer cancel(nil)
+	var work sync.WaitGroup
+	defer work.Wait()
+	var public *http.Server
+	if l != nil {
+		public = &http.Server{
+			Handler: publicHandler(n, opts.Metrics), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+			MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		}
+		work.Go(func() {
+			if err := public.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				cancel(fmt.Errorf("serving: %w", err))
+			}
+		})
+	}
+	log.Info("serving", "agent", opts.Agent, "local", local.Address(), "public", opts.Public, "relay", opts.Relay)
+	if err := c.say(opts, local.Address()); err != nil {
+		cancel(err)
+	}
+	select {
+	case sig := <-signals:
+		signal.Stop(signals) // the next one kills
+		log.Info("draining", "signal", sig.String())
+		cancel(errDrain)
+	case <-stop.Done():
+	}
+	if public != nil {
+		// Those who are connected for good are told by the node when it closes.
+		drained, enough := context.WithTimeout(context.WithoutCancel(cmd.Context()), time.Second)
+		defer enough()
+		if public.Shutdown(drained) != nil {
+			_ = public.Close()
+		}
+	}
+	if cause := context.Cause(stop); !errors.Is(cause, errDrain) {
+		return cause
+	}
+	return nil
+}
+
+// listen listens where other agents reach the node, and says in opts where that is.
+func (c *nodeConfig) listen(opts *node.Options) (net.Listener, error) {
+	at, public := c.get("listen"), c.get("public")
+	cert, key := c.get("tls_cert"), c.get("tls_key")
+	switch {
+	case at == "" && (public != "" || cert != "" || key != ""):
+		return nil, cli.Usagef("--listen is missing: the address at which others reach the node, as :8443")
+	case at == "":
+		return nil, nil
+	case (cert == "") != (key == ""):
+		return nil, cli.Usagef("--tls-cert and --tls-key go together")
+	}
+	l, err := net.Listen("tcp", at)
+	if err != nil {
+		return nil, fmt.Errorf("listening: %w", err)
+	}
+	scheme := "http"
+	here, _ := netip.ParseAddrPort(l.Addr().String())
+	switch {
+	case cert != "":
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("reading the certificate: %w", err), l.Close())
+		}
+		l, scheme = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}), "https"
+	case !c.yes("insecure_http") && !(here.Addr().Unmap().IsLoopback() && c.yes("loopback")):
+		return nil, errors.Join(cli.Usagef("--listen %s needs --tls-cert and --tls-key, or --insecure-http behind a proxy that speaks TLS, or an address of this machine and --loopback", at), l.Close())
+	}
+	if public == "" {
+		if here.Addr().IsUnspecified() || scheme == "https" || c.yes("insecure_http") {
+			return nil, errors.Join(cli.Usagef("--public is missing: the origin at which others reach the node, as https://lena.example"), l.Close())
+		}
+		public = scheme + "://" + l.Addr().String()
+	}
+	opts.Public = public
+	return l, nil
+}
+
+// publicHandler answers other agents, and the machine itself about health and metrics.
+func publicHandler(n *node.Node, metrics *prometheus.Registry) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", n.Handler())
+	operator := func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			at, err := netip.ParseAddrPort(r.RemoteAddr)
+			if err != nil || !at.Addr().Unmap().IsLoopback() || r.Header.Get("X-Forwarded-For") != "" || r.Header.Get("Forwarded") != "" {
+				http.NotFound(w, r)
+				return
+			}
+			h.ServeHTTP(w, r)
+		})
+	}
+	mux.Handle("GET /metrics", operator(promhttp.HandlerFor(metrics, promhttp.HandlerOpts{MaxRequestsInFlight: 2})))
+	mux.Handle("GET /healthz", operator(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		self, err := n.Self(r.Context())
+		if err != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{"links": self.Links, "notices": self.Notices}) // who asked may be gone
+	})))
+	return mux
+}
+
+// say prints where the node is reached.
+func (c *nodeConfig) say(opts node.Options, local string) error {
+	c.app.out.printf("node of %s\nlocal %s\n", opts.Agent, local)
+	if opts.Public != "" {
+		c.app.out.printf("listening on %s\n", opts.Public)
+	}
+	c.app.out.printf("ready\n")
+	if !c.app.out.json {
+		return nil
+	}
+	return json.NewEncoder(c.app.out.w).Encode(map[string]string{ // one line
+		"agent_id": string(opts.Agent), "local": local, "public": opts.Public, "relay": opts.Relay,
+	})
+}
