@@ -277,7 +277,7 @@ func (r *refiner) expand(i int) {
 			r.nodes[i].fault = &fault{clause, fmt.Sprintf(format, args...), &a}
 		}
 	}
-	moves := slices.Clone(r.child.Moves(p.child))
+	moves := slices.Clip(r.child.Moves(p.child))
 	for _, m := range r.unknown {
 		if r.child.Passes(p.child, m) {
 			moves = append(moves, m)

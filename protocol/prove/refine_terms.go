@@ -123,6 +123,9 @@ func (r *refiner) counted() *Counterexample {
 	}
 	own, theirs := timers(r.child), timers(r.parent)
 	names := slices.Sorted(maps.Keys(theirs))
+	if len(names) == 0 && len(parent.Budgets) == 0 {
+		return nil
+	}
 	standing := map[protocol.State][]protocol.State{} // states of the child by those of the parent
 	for i, n := range r.nodes {
 		if n.detached {
