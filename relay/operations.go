@@ -269,7 +269,16 @@ func doAppend(ctx context.Context, c *call, dst []byte) ([]byte, error) {
 	if err := bad(c.r.Err()); err != nil {
 		return dst, err
 	}
-	done, err := c.mail().Append(ctx, c.agent, entry)
+	var done Appended
+	var err error
+	if c.socket != nil {
+		id, _ := entry.Get("session_id")
+		session, number := wire.SessionID(id.Text()), uint64(0)
+		c.socket.delivery.postpone(session)
+		defer func() { number = done.Number }()
+		c.answered = func() { c.socket.appended(session, number) }
+	}
+	done, err = c.mail().Append(ctx, c.agent, entry)
 	if err != nil {
 		return dst, err
 	}

@@ -30,6 +30,7 @@ const maxRef = 64
 type socket struct {
 	server   *Server
 	ws       *websocket.Conn
+	conn     *corked // below ws
 	agent    Agent
 	place    string
 	ctx      context.Context // of its calls; done when the socket is gone
@@ -72,7 +73,8 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, err)
 		return
 	}
-	ws, err := s.upgrader.Upgrade(w, r, nil) // which answers if it fails
+	c.conn = new(corked)
+	ws, err := s.upgrader.Upgrade(&hijacking{w, c.conn}, r, nil) // which answers if it fails
 	if err != nil {
 		s.sockets.release(c)
 		return
@@ -186,15 +188,17 @@ func (c *socket) reply(ref, name string, r wire.Reader) error {
 	defer c.server.underway.Done()
 	call := &call{server: c.server, agent: c.agent, token: *c.token.Load(), place: c.place, r: r, socket: c}
 	answer, err := c.carryOut(name, call, append(head, `,"ok":`...))
-	if call.answered != nil {
-		defer call.answered()
-	}
 	if err != nil {
 		answer = append(appendError(append(head, ','), refusal(err)), '}')
 	} else {
 		answer = append(answer, '}')
 	}
+	c.conn.cork()
 	c.write(answer)
+	if call.answered != nil {
+		call.answered()
+	}
+	c.uncork()
 	if c.last.Load() {
 		c.close(websocket.ClosePolicyViolation, "the token was revoked")
 	}
@@ -244,6 +248,14 @@ func (c *socket) write(frame []byte) bool {
 	}
 	c.server.metrics.sent.Add(float64(len(frame)))
 	return true
+}
+
+// uncork sends what was written since cork. It is cut off as in write.
+func (c *socket) uncork() {
+	if err := c.conn.uncork(); err != nil && !c.closing.Swap(true) {
+		c.server.metrics.cut.Inc()
+		_ = c.ws.Close()
+	}
 }
 
 // close says goodbye, and gives the other end a moment to do so.

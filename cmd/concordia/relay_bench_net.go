@@ -76,6 +76,12 @@ func (b *bench) connect(ctx context.Context, m *benchMail) (*benchNet, error) {
 		}
 		answer.Body.Close()
 		c := &benchClient{net: n, agent: i, ws: ws}
+		ws.SetPingHandler(func(data string) error { // the usual one leaves a deadline behind
+			pong := textFrame(data)
+			pong[0] = 0x8a
+			c.write(pong)
+			return nil
+		})
 		n.clients = append(n.clients, c)
 		n.work.Go(c.read)
 	}
