@@ -45,6 +45,7 @@ type Server struct {
 	calls    *rates // of agents, other than these
 	visits   *rates // of addresses, without a token that counts
 	workers  *workers
+	pages    pages
 	metrics  *metrics
 	scrape   http.Handler
 	health   health
@@ -408,6 +409,9 @@ func (s *Server) serveOperation(w http.ResponseWriter, r *http.Request, name str
 		return
 	}
 	answer, err := s.dispatch(r.Context(), op, c, nil)
+	if c.answered != nil {
+		defer c.answered()
+	}
 	if err != nil {
 		s.refuse(w, err)
 		return
