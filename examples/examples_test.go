@@ -53,6 +53,21 @@ func TestOutput(t *testing.T) {
 	}
 }
 
+// Two nodes make a deal over a relay and directly, by commands alone, also if any of the
+// processes is killed at any step.
+func TestTwoNodes(t *testing.T) {
+	for name, args := range map[string][]string{"relay": nil, "direct": {"-direct"}} {
+		t.Run(name, func(t *testing.T) {
+			if !testing.Short() {
+				args = append(args, "-kill")
+			}
+			if out, err := run(t, append([]string{"./two-nodes"}, args...)...); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
 // The samples for other implementations are what the generator makes.
 func TestInteropSamples(t *testing.T) {
 	if out, err := run(t, "./interop", "-check", "-dir", filepath.Join("interop", "samples")); err != nil {
