@@ -174,6 +174,52 @@ func (n *Node) changeContacts(ctx context.Context, id wire.AgentID, c *Contact) 
 	return nil
 }
 
+// tellConsents has the home relay know with whom the owner deals, as the contacts and the
+// policy say.
+func (n *Node) tellConsents(ctx context.Context) {
+	home, err := n.carrier(n.opts.Relay)
+	if err != nil {
+		return
+	}
+	want := map[wire.AgentID]relay.Consent{}
+	for _, a := range n.opts.Policy.Allow {
+		want[wire.PlainDIDKey(a)] = relay.Allowed
+	}
+	list, _ := n.Contacts(ctx)
+	for _, c := range list {
+		switch c.Consent {
+		case Allowed:
+			want[wire.PlainDIDKey(c.Agent)] = relay.Allowed
+		case Denied:
+			want[wire.PlainDIDKey(c.Agent)] = relay.Denied
+		}
+	}
+	for _, a := range n.opts.Policy.Deny {
+		want[wire.PlainDIDKey(a)] = relay.Denied
+	}
+	if len(want) == 0 {
+		return
+	}
+	for after, more := wire.AgentID(""), true; more; { // what it knows it is not told again
+		ids, consents, err := home.client.Consents(ctx, after)
+		if err != nil {
+			break
+		}
+		for i, id := range ids {
+			if want[id] == consents[i] {
+				delete(want, id)
+			}
+			after = id
+		}
+		more = len(ids) > 0
+	}
+	for id, consent := range want {
+		if err := home.client.SetConsent(ctx, id, consent); err != nil && ctx.Err() == nil {
+			n.log.Warn("the relay was not told of a consent", "why", kindOf(err))
+		}
+	}
+}
+
 // standingOf says whether the node deals with an agent: Denied, Allowed, or Undecided for
 // strangers.
 func (n *Node) standingOf(id wire.AgentID) Consent {

@@ -202,11 +202,17 @@ type Notice struct {
 
 // A Contact is an agent that the owner of the node knows.
 type Contact struct {
-	Agent   wire.AgentID `json:"agent_id"`
-	Name    string       `json:"name,omitempty"`
-	Keys    []ContactKey `json:"keys,omitempty"` // none: what its id says
-	URL     string       `json:"url,omitempty"`  // https origin of its node, for direct delivery
-	Consent Consent      `json:"consent,omitempty"`
+	Agent wire.AgentID `json:"agent_id"`
+	Name  string       `json:"name,omitempty"`
+	Keys  []ContactKey `json:"keys,omitempty"` // none: what its id says
+	URL   string       `json:"url,omitempty"`  // https origin of its node, for direct delivery
+
+	// Reference says that the contact runs the reference implementation. A receipt that it
+	// proposes is signed if it agrees with the transcript in everything that both
+	// implementations derive in the same way; what else it says is its own word (SPEC §9.6.5).
+	Reference bool `json:"reference,omitempty"`
+
+	Consent Consent `json:"consent,omitempty"`
 }
 
 // A ContactKey is a key of a contact, and when it is valid (SPEC §9.1).

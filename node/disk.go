@@ -78,6 +78,7 @@ type record struct {
 	Sent       wire.Hash                              `json:"sent,omitzero"`        // and has sent
 	Sealed     bool                                   `json:"sealed,omitempty"`     // the initiator has proposed the receipt of an agreement
 	Signatures map[wire.AgentID]attest.PartySignature `json:"signatures,omitempty"` // of the receipt at Head
+	Adopted    wire.Value                             `json:"adopted,omitzero"`     // the receipt at Head, as the reference implementation made it
 	Head       wire.Hash                              `json:"head,omitzero"`
 	Done       wire.Hash                              `json:"done,omitzero"`  // chain head of the last complete receipt
 	Gave       bool                                   `json:"gave,omitempty"` // this node has made offers or sent signals

@@ -165,6 +165,57 @@ func TestOtherReceipt(t *testing.T) {
 	p.settled(id)
 }
 
+// The receipt of a contact that runs the reference implementation may say more of its own,
+// and nothing else than the transcript.
+func TestReferenceReceipt(t *testing.T) {
+	for _, test := range []struct {
+		name, old, new string
+		contact        bool
+		signed         bool
+	}{
+		{"its own figures", `"duration_seconds":`, `"duration_seconds":1`, true, true},
+		{"of another who says so", `"duration_seconds":`, `"duration_seconds":1`, false, false},
+		{"another outcome", `"rounds":1`, `"rounds":2`, true, false},
+	} {
+		w := newWorld(t)
+		p, b := w.party("buyer", nil), w.bare("seller")
+		w.must(p.SetContact(w.ctx, node.Contact{Agent: agent("seller"), Reference: test.contact}))
+		must[relay.SessionInfo](w)(b.Create(w.ctx, relay.Reservation{Session: "ses_1", To: []wire.AgentID{agent("buyer")}}))
+		p.invitation("ses_1")
+		joined := make(chan error, 1)
+		go func() { _, err := p.Join(w.ctx, "ses_1"); joined <- err }()
+		for i := must[relay.SessionInfo](w)(b.Session(w.ctx, "ses_1")); i.Parties[1].Standing != relay.Joined; {
+			i = must[relay.SessionInfo](w)(b.Session(w.ctx, "ses_1"))
+		}
+		b.say("ses_1", wire.TypeOpen, camera(nil))
+		w.must(<-joined)
+		p.move("ses_1", wire.TypeAcceptSession, wire.Value{})
+		b.say("ses_1", wire.TypeOffer, price(5).With("offer_id", wire.Text("o1")))
+		p.has("ses_1", 3)
+		p.move("ses_1", wire.TypeAccept, wire.Value{})
+		log := session.NewTranscript("ses_1", nil)
+		for _, m := range must[*relay.Transcript](w)(b.Transcript(w.ctx, "ses_1")).Messages {
+			w.must(log.Replay(m, w.now()))
+		}
+		draft := must[wire.Value](w)(must[attest.Draft](w)(log.Receipt(w.now())).Value())
+		changed := strings.Replace(draft.Canonical(), test.old, test.new, 1)
+		if changed == draft.Canonical() {
+			t.Fatalf("%s: nothing to change", test.name)
+		}
+		b.enclose("ses_1", relay.KindReceipt, must[wire.Value](w)(attest.Countersign(parsed(changed), agent("seller"), key("seller"))))
+		p.sees(node.ReceiptDiffers)
+		if test.signed {
+			p.settled("ses_1")
+			if r := must[[]wire.Value](w)(p.Receipts(w.ctx, "ses_1")); len(r) != 1 || !attest.Countersigned(r[0]).Equal(parsed(changed)) {
+				t.Errorf("%s: receipts %v", test.name, r)
+			}
+			w.same("ses_1", p)
+		} else if v := must[node.View](w)(p.Session(w.ctx, "ses_1")); v.Receipt != node.ReceiptPending {
+			t.Errorf("%s: the receipt is %s", test.name, v.Receipt)
+		}
+	}
+}
+
 // Nothing that is secret, or somebody's word, is in a log, at any level: no key, no token,
 // no term, no reasoning. Errors do not have them either.
 func TestLogsTellNothing(t *testing.T) {

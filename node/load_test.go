@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/concordia-node/concordia/node"
+	"github.com/concordia-node/concordia/relay"
 	"github.com/concordia-node/concordia/session"
 	"github.com/concordia-node/concordia/wire"
 )
@@ -16,8 +17,10 @@ import (
 // to a receipt, and returns what a message takes, and how many bytes a session in memory.
 func load(t *testing.T, sessions, messages int) (each time.Duration, bytes int64) {
 	w := newWorld(t)
-	seller := w.party("seller", nil)
-	buyer := w.party("buyer", func(o *node.Options) { o.Policy.Unknown = node.Accept })
+	as := func(o *node.Options) {
+		o.Policy.Unknown, o.Timing = node.Accept, relay.DefaultTiming()
+	}
+	seller, buyer := w.party("seller", as), w.party("buyer", as)
 	before := heap()
 	begin := time.Now()
 	ids := make([]wire.SessionID, sessions)

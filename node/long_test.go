@@ -5,3 +5,5 @@ package node_test
 const simultaneous = 1000
 
 const loadFew, loadMany, loadMessages = 10, 1000, 50
+
+const killRounds = 40

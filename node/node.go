@@ -180,6 +180,9 @@ func (n *Node) resume() error {
 		n.log.Warn("a session cannot be carried on: its relay is not to be reached with these options", "session", id)
 	}
 	n.begin(n.watch)
+	if n.opts.Relay != "" {
+		n.begin(n.tellConsents)
+	}
 	n.begin(func(ctx context.Context) {
 		for _, id := range ids {
 			if slices.Contains(lost, id) || ctx.Err() != nil {

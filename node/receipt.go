@@ -23,6 +23,9 @@ import (
 // draft derives the receipt that nobody has signed. That the session has expired is
 // certain, or it has not. l is locked.
 func (n *Node) draft(l *live) (wire.Value, error) {
+	if l.rec.Adopted.Kind() != wire.Absent && l.rec.Head == l.log.Tip() {
+		return l.rec.Adopted, nil
+	}
 	now := n.now().Add(-wire.DefaultSkew)
 	if !l.rec.Expired {
 		now = l.log.Session().Now()
@@ -47,16 +50,21 @@ func (n *Node) takeReceipt(l *live, next *record, ch *change, e *relay.Enclosure
 	}
 	signature, ok := attest.SignatureOf(e.Content, e.From)
 	if draft, err := n.draft(l); err == nil && (!ok || !attest.Countersigned(e.Content).Equal(attest.Countersigned(draft))) {
-		if wire.PlainDIDKey(e.From) != n.agent {
-			ch.notice(ReceiptDiffers, e.From, "its receipt is not the one that follows from the transcript")
+		if wire.PlainDIDKey(e.From) == n.agent {
+			return
 		}
-		return
+		if !ok || s.Role(e.From) != session.Initiator || l.rec.Signed == tip || !n.tolerates(l, e) {
+			ch.notice(ReceiptDiffers, e.From, "its receipt is not the one that follows from the transcript")
+			return
+		}
+		ch.notice(ReceiptDiffers, e.From, "its receipt agrees with the transcript, and says more of its own; it is tolerated")
+		next.Head, next.Signatures, next.Adopted = tip, nil, attest.Countersigned(e.Content)
 	}
 	if !ok {
 		return
 	}
 	if next.Head != tip {
-		next.Head, next.Signatures = tip, nil
+		next.Head, next.Signatures, next.Adopted = tip, nil, wire.Value{}
 	}
 	next.Signatures = maps.Clone(next.Signatures)
 	if next.Signatures == nil {
@@ -68,6 +76,17 @@ func (n *Node) takeReceipt(l *live, next *record, ch *change, e *relay.Enclosure
 	if s.State() == session.Agreed && s.Role(e.From) == session.Initiator {
 		next.Sealed = true
 	}
+}
+
+// tolerates reports whether a receipt that a contact with the reference implementation
+// proposes agrees with the transcript in what both implementations derive. l is locked.
+func (n *Node) tolerates(l *live, e *relay.Enclosure) bool {
+	n.contacts.mu.RLock()
+	reference := n.contacts.byID[wire.PlainDIDKey(e.From)].Reference
+	n.contacts.mu.RUnlock()
+	a, err := attest.ReadAttestation(e.Content)
+	return reference && err == nil &&
+		wire.Run(&session.ReceiptSubject{Receipt: a, Transcript: l.log, Now: n.now()}, session.ReceiptChecks()...).Err() == nil
 }
 
 // owesReceipt reports whether this node has something to do for the receipt. l is locked.
