@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -65,6 +66,14 @@ func TestTwoNodes(t *testing.T) {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
+	}
+}
+
+// The settings that are shown to those who deploy a node are settings.
+func TestDeploySettings(t *testing.T) {
+	out, err := run(t, "../cmd/concordia", "node", "config", "--dir", t.TempDir(), "--config", filepath.Join("deploy", "node.yaml"))
+	if err != nil || !strings.Contains(string(out), "over_1000") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
