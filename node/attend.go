@@ -11,10 +11,11 @@ import (
 )
 
 // How long the node waits before it attends to a session again of which something is
-// left to do: at first, and at most.
+// left to do: after a failure, at first and at most, and when others are waited for.
 const (
 	firstRetry = time.Second
 	lastRetry  = 15 * time.Second
+	lastLook   = 5 * time.Minute
 )
 
 // attend has a session looked at: whether there is something that this node has to do
@@ -29,6 +30,10 @@ func (n *Node) attend(l *live) {
 func (n *Node) attendLocked(l *live) {
 	if l.attending {
 		l.again = true
+		select {
+		case l.kick <- struct{}{}:
+		default:
+		}
 		return
 	}
 	if !n.hasDuties(l) {
@@ -67,10 +72,16 @@ func (n *Node) attendTo(ctx context.Context, l *live) {
 			retry = firstRetry
 			continue
 		}
-		timer := time.NewTimer(retry)
+		wait := retry
+		if err == nil {
+			wait = lastLook // it is somebody else's turn, and that is told
+		}
+		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 		case <-changed:
+			retry = firstRetry
+		case <-l.kick:
 			retry = firstRetry
 		case <-timer.C:
 			retry = min(2*retry, lastRetry)

@@ -52,7 +52,7 @@ func (n *Node) carrier(url string) (*carrier, error) {
 	c := &carrier{node: n, url: url}
 	opts := relay.ClientOptions{
 		URL: url, Agent: n.agent, Signer: n.opts.Key, Keys: n, Cursors: c, Tokens: c,
-		Handle: c.handle, Invited: c.invited, Changed: c.changed, Accused: c.accused,
+		Handle: c.handle, Up: c.up, Invited: c.invited, Changed: c.changed, Accused: c.accused,
 		Now: n.opts.Now, Random: n.opts.Random, Logger: n.log, Timing: n.opts.Timing,
 		TLS: &tls.Config{RootCAs: n.opts.Roots, MinVersion: tls.VersionTLS12},
 	}
@@ -186,6 +186,28 @@ func (c *carrier) SetToken(ctx context.Context, token string) error {
 		memory.Token = token
 		return put(tx, bucketRelays, c.url, &memory)
 	})
+}
+
+// up is told of a connection to the relay. What happened before it is not told.
+func (c *carrier) up(context.Context) {
+	n := c.node
+	n.table.mu.Lock()
+	var all []*live
+	for _, l := range n.table.byID {
+		if l.users > 0 {
+			l.users++
+			all = append(all, l)
+		}
+	}
+	n.table.mu.Unlock()
+	for _, l := range all {
+		l.mu.Lock()
+		if l.attending && l.rec.Relay == c.url {
+			n.attendLocked(l)
+		}
+		l.mu.Unlock()
+		n.release(l)
+	}
 }
 
 // changed is told by the relay of a session that somebody joined, or that is over.

@@ -83,7 +83,6 @@ type record struct {
 	Done       wire.Hash                              `json:"done,omitzero"`  // chain head of the last complete receipt
 	Gave       bool                                   `json:"gave,omitempty"` // this node has made offers or sent signals
 	Left       bool                                   `json:"left,omitempty"` // counted in conduct
-	Refused    *lastRefusal                           `json:"refused,omitempty"`
 }
 
 // An opening is an open message to be made.
@@ -92,12 +91,6 @@ type opening struct {
 	Body      wire.Value     `json:"body"`
 	Reasoning string         `json:"reasoning,omitempty"`
 	Mandate   wire.Value     `json:"mandate,omitzero"`
-}
-
-// A lastRefusal is what became of a pending message that the relay did not take.
-type lastRefusal struct {
-	ID   wire.MessageID `json:"id"`
-	Code relay.Code     `json:"code"`
 }
 
 // ownRelay stands for the URL of the node's own relay, whose name may change.

@@ -37,8 +37,9 @@ type live struct {
 	log     *session.Transcript
 	changed chan struct{} // closed when rec changes
 
-	attending bool // somebody attends to it
-	again     bool // and has to look once more
+	attending bool          // somebody attends to it
+	again     bool          // and has to look once more
+	kick      chan struct{} // flag, with again
 
 	// Of the table.
 	users int
@@ -60,7 +61,7 @@ func (n *Node) acquire(id wire.SessionID) (*live, error) {
 	t.mu.Lock()
 	l := t.byID[id]
 	if l == nil {
-		l = &live{id: id, saying: make(chan struct{}, 1), changed: make(chan struct{})}
+		l = &live{id: id, saying: make(chan struct{}, 1), changed: make(chan struct{}), kick: make(chan struct{}, 1)}
 		t.byID[id] = l
 	}
 	l.users++

@@ -128,7 +128,7 @@ func (n *Node) compose(ctx context.Context, l *live, m Move) error {
 		return err
 	}
 	next := l.rec
-	next.Pending, next.PendingAt, next.Refused = message.Value(), l.rec.Len, nil
+	next.Pending, next.PendingAt = message.Value(), l.rec.Len
 	return n.commit(ctx, l, next, change{})
 }
 
@@ -314,9 +314,8 @@ func (n *Node) came(l *live, m *wire.Message) error {
 func (n *Node) drop(ctx context.Context, l *live, why relay.Code) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	id, _ := l.rec.Pending.Get("id")
 	next := l.rec
-	next.Pending, next.Refused = wire.Value{}, &lastRefusal{wire.MessageID(id.Text()), why}
+	next.Pending = wire.Value{}
 	if why == relay.CodeEnded {
 		next.Over = relay.EndClosed
 	}

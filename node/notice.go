@@ -31,23 +31,6 @@ func (b *bell) hear() (last uint64, rung <-chan struct{}) {
 	return b.last, b.rung
 }
 
-// tell keeps notices that belong to no session in memory.
-func (n *Node) tell(ctx context.Context, list ...Notice) error {
-	now := n.now().UTC()
-	for i := range list {
-		list[i].At = now
-	}
-	var last uint64
-	err := n.disk.update(ctx, func(tx *bolt.Tx) (err error) {
-		last, err = add(tx, list)
-		return err
-	})
-	if err == nil {
-		n.notices.came(last)
-	}
-	return err
-}
-
 // MaxNotices bounds what one call of Notices returns.
 const MaxNotices = 1000
 

@@ -194,12 +194,11 @@ func (n *Node) inviteDirectly(ctx context.Context, l *live) error {
 	l.mu.Unlock()
 	var faults []error
 	for _, to := range r.Uninvited {
-		if r.came(to) {
-			continue
-		}
-		if err := n.inviteOne(ctx, &r, to); err != nil {
-			faults = append(faults, err)
-			continue
+		if !r.came(to) {
+			if err := n.inviteOne(ctx, &r, to); err != nil {
+				faults = append(faults, err)
+				continue
+			}
 		}
 		l.mu.Lock()
 		next := l.rec

@@ -70,7 +70,7 @@ func newWorld(tb testing.TB) *world {
 	tb.Helper()
 	w := &world{TB: tb, logs: new(logged)}
 	var cancel context.CancelFunc
-	w.ctx, cancel = context.WithTimeout(context.Background(), 5*time.Minute)
+	w.ctx, cancel = context.WithTimeout(context.Background(), patience)
 	driver, err := boltmail.Open(filepath.Join(tb.TempDir(), "mail.db"))
 	if err != nil {
 		tb.Fatal(err)

@@ -71,6 +71,10 @@ type ClientOptions struct {
 	// whenever the process starts.
 	Cursors Cursors
 
+	// Up is told that a connection was made: what Changed would have told before is
+	// to be asked for. It may be nil.
+	Up func(context.Context)
+
 	// Invited is told of invitations, each time that a connection is made and when one
 	// comes, and Changed of sessions whose parties or state have changed, as the relay
 	// says. Accused is told what the relay did wrong, once for each session; nothing more

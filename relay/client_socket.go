@@ -101,6 +101,9 @@ func (l *link) serve(ctx context.Context) error {
 	for _, part := range []func(context.Context){l.ping, l.tell, l.acknowledge, l.catchUp} {
 		parts.Go(func() { part(ctx) })
 	}
+	if l.c.opts.Up != nil {
+		parts.Go(func() { l.c.opts.Up(ctx) })
+	}
 	err := l.read()
 	l.c.setLink(nil)
 	l.close(err)
