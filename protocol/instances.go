@@ -14,7 +14,7 @@ import (
 // Monitors follow the instances of a protocol: each value of the key that
 // [Terms.Instance] names, such as a booking, has a conversation of its own, so that
 // what was approved or confirmed for one of them unlocks nothing for another. They
-// have one budget.
+// have one budget; budgets of states are of each of them by itself.
 //
 // An event that says no instance is common to all: it moves what they have in common,
 // and each instance where it is legal. What the agent does of that kind has to be legal

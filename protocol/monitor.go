@@ -340,6 +340,21 @@ func (m *Monitor) nextTimer() (next string, due time.Time) {
 	return next, due
 }
 
+// wellFirst returns moves with those at the end that say that something did not go well:
+// of ways that are equally short nobody wants to be told to wait for an error.
+func wellFirst(list []Move) []Move {
+	bad := func(m Move) int {
+		kind, _, _ := strings.Cut(string(m.On), ":")
+		if kind == "deny" || kind == "expire" || kind == "ret" && !strings.HasSuffix(string(m.On), ":ok") {
+			return 1
+		}
+		return 0
+	}
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b Move) int { return bad(a) - bad(b) })
+	return list
+}
+
 // Unlock returns a shortest way from a state to one where a move is possible, with the
 // move at its end, whatever documents and guards say; nil if there is none.
 func (c *Compiled) Unlock(state int, want Move) []Move {
@@ -361,7 +376,7 @@ func (c *Compiled) Unlock(state int, want Move) []Move {
 			slices.Reverse(path)
 			return path
 		}
-		for _, m := range c.moves[s] {
+		for _, m := range wellFirst(c.moves[s]) {
 			if m.By == Clock {
 				continue
 			}

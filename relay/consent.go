@@ -36,6 +36,7 @@ func (m *Mailboxes) SetConsent(ctx context.Context, agent, about wire.AgentID, c
 			if known {
 				tx.Delete(at)
 				add(tx, key(keyConsent, string(agent)), -1)
+				m.trim(tx, agent, about)
 			}
 			return nil
 		case !known && !raise(tx, key(keyConsent, string(agent)), 1, m.opts.Limits.Consents):
@@ -56,7 +57,8 @@ func (m *Mailboxes) consent(r Reader, agent, about wire.AgentID) Consent {
 
 // trim takes the invitations of a sender that was allowed more than a stranger out of
 // an agent's mailbox, so that they do not keep those of others out. The sender is
-// treated as if they were there.
+// treated as if they were there. Who is unknown from now on is treated like who is
+// denied: others can see how full the mailbox is.
 func (m *Mailboxes) trim(tx Tx, agent, sender wire.AgentID) {
 	var excess []wire.SessionID
 	n := int64(0)

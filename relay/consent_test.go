@@ -240,6 +240,32 @@ func TestDeniedKeepsNobodyOut(t *testing.T) {
 	}
 }
 
+// Who was allowed and is not any more does not learn through others either whether it
+// is denied or unknown now.
+func TestDeniedAfterAllowed(t *testing.T) {
+	story := func(consent relay.Consent) string {
+		w := newWorld(t, relay.Limits{Invitations: 6, InvitationsSender: 2})
+		var told strings.Builder
+		for _, c := range []relay.Consent{relay.Allowed, consent} {
+			if err := w.SetConsent(w.ctx, "alice", "mallory", c); err != nil {
+				t.Fatal(err)
+			}
+			for i := range 5 {
+				_, err := w.create("mallory", relay.Reservation{Session: wire.SessionID(fmt.Sprint("m", c, i)), To: []wire.AgentID{"alice"}})
+				fmt.Fprintln(&told, "mallory:", err)
+			}
+		}
+		for i := range 6 {
+			_, err := w.create(fmt.Sprint("accomplice", i/2), relay.Reservation{Session: wire.SessionID(fmt.Sprint("a", i)), To: []wire.AgentID{"alice"}})
+			fmt.Fprintln(&told, "accomplice:", err)
+		}
+		return told.String()
+	}
+	if denied, unknown := story(relay.Denied), story(relay.Unknown); denied != unknown {
+		t.Errorf("when it is denied:\n%s\nand when it is unknown:\n%s", denied, unknown)
+	}
+}
+
 // A wake for each who is named, whatever it has decided: nothing to be seen in time.
 func TestCreateWakes(t *testing.T) {
 	w := newWorld(t, relay.Limits{})

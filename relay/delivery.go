@@ -3,6 +3,7 @@ package relay
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/concordia-node/concordia/wire"
@@ -39,10 +40,19 @@ type delivery struct {
 	queue   []wire.SessionID
 	places  map[wire.SessionID]place
 	held    []wire.SessionID // have entries, and the window was full
+	later   []postponed      // are being appended to
 	tracks  map[wire.SessionID]*track
 	current wire.SessionID // whose turn it is
 	entries int            // under way
 	size    int            // of them, in bytes
+}
+
+// A postponed session waits for the answers to appends of this connection: the entry
+// goes with the answer.
+type postponed struct {
+	session wire.SessionID
+	appends int
+	woken   bool
 }
 
 // A place is where a session waits.
@@ -61,15 +71,68 @@ type track struct {
 	sizes   []int32 // of the entries up to sent that are under way
 	seen    string  // what was told of the session, in short
 	invited bool    // the invitation was told
+	told    bool    // what the session is was told
+	changes uint64  // how often the session had changed by then
 }
 
 // wake is told that there is news in a session. It does not block.
 func (c *socket) wake(session wire.SessionID) {
 	d := &c.delivery
 	d.mu.Lock()
-	d.enqueue(session)
+	i := d.postponedAt(session)
+	if i >= 0 {
+		d.later[i].woken = true
+	} else {
+		d.enqueue(session)
+	}
 	d.mu.Unlock()
-	c.deliverSoon()
+	if i < 0 {
+		c.deliverSoon()
+	}
+}
+
+func (d *delivery) postponedAt(session wire.SessionID) int {
+	return slices.IndexFunc(d.later, func(p postponed) bool { return p.session == session })
+}
+
+// postpone has a session wait until appended is called.
+func (d *delivery) postpone(session wire.SessionID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if i := d.postponedAt(session); i >= 0 {
+		d.later[i].appends++
+		return
+	}
+	d.later = append(d.later, postponed{session: session, appends: 1})
+}
+
+// appended sends the entry that was just appended on this connection, if it is the next
+// of its session, and has the session wait no longer. Number 0 stands for none.
+func (c *socket) appended(session wire.SessionID, number uint64) {
+	d, recent := &c.delivery, &c.server.mail.recent
+	e := recent.entry(session, number)
+	d.mu.Lock()
+	t := d.tracks[session]
+	next := e != nil && t != nil && t.told && t.sent+1 == number
+	d.mu.Unlock()
+	if next {
+		c.pushEntry(session, t, e)
+	}
+	d.mu.Lock()
+	i := d.postponedAt(session)
+	if d.later[i].appends--; d.later[i].appends > 0 {
+		d.mu.Unlock()
+		return
+	}
+	woken := d.later[i].woken
+	d.later = slices.Delete(d.later, i, i+1)
+	if woken = woken && !(next && t.sent == number && t.changes == recent.slot(session).changes.Load() && recent.entry(session, number) != nil); woken {
+		d.enqueue(session)
+	}
+	d.mu.Unlock()
+	if woken {
+		c.deliverSoon()
+	}
 }
 
 // rescan looks for news in all sessions.
@@ -145,17 +208,26 @@ func (c *socket) deliver() {
 		d.current = session
 		t := d.track(session)
 		from, entries, size := uint64(0), min(turnEntries, windowEntries-d.entries), min(turnSize, windowSize-d.size)
+		recent, changes := (*UnverifiedEntry)(nil), c.server.mail.recent.slot(session).changes.Load()
 		if t.started {
 			from = t.sent + 1
+			if t.told && t.changes == changes {
+				recent = c.server.mail.recent.entry(session, from)
+			}
 		}
 		d.mu.Unlock()
+		if recent != nil {
+			if sent, _ := c.pushEntry(session, t, recent); sent {
+				continue
+			}
+		}
 		if size <= 0 {
 			entries = 0
 		}
 		n, err := c.server.mail.news(c.ctx, c.agent.ID, session, from, entries, size)
 		switch {
 		case err == nil:
-			c.tell(session, t, entries > 0, &n)
+			c.tell(session, t, entries > 0, changes, &n)
 		case CodeOf(err) == CodeNotFound:
 			d.mu.Lock()
 			d.forget(session)
@@ -212,7 +284,7 @@ func (d *delivery) track(session wire.SessionID) *track {
 	}
 	if len(d.tracks) >= maxTracks {
 		for session, t := range d.tracks {
-			if len(t.sizes) == 0 && !t.pinned && session != d.current {
+			if len(t.sizes) == 0 && !t.pinned && session != d.current && d.postponedAt(session) < 0 {
 				delete(d.tracks, session)
 			}
 		}
@@ -256,7 +328,7 @@ func brief(state string, parties []Party) string {
 
 // tell sends what is new in a session: that it is, and its entries, if they were asked
 // for.
-func (c *socket) tell(session wire.SessionID, t *track, asked bool, n *news) {
+func (c *socket) tell(session wire.SessionID, t *track, asked bool, changes uint64, n *news) {
 	mail, d := c.server.mail, &c.delivery
 	info := n.info
 	now := brief(mail.stateOf(&info), info.Parties)
@@ -273,6 +345,7 @@ func (c *socket) tell(session wire.SessionID, t *track, asked bool, n *news) {
 		return
 	}
 	d.mu.Lock()
+	t.told, t.changes = true, changes
 	if !t.started {
 		t.started, t.sent = true, info.Cursor
 	}

@@ -13,9 +13,10 @@
 //	records.go    what is kept, byte by byte
 //	operations.go every operation, for both transports; answer.go: as JSON
 //	server.go     the operations over HTTP; rate.go: how fast, and how many connections
-//	socket.go     the operations over a websocket; delivery.go: what comes unasked
+//	socket.go     the operations over a websocket; delivery.go: what comes unasked;
+//	              cork.go: both at once
 //	news.go       what is new in a session for one agent
-//	workers.go    goroutines that are used again
+//	recent.go     what was just appended; workers.go: goroutines that are used again
 //	health.go     what the operator sees
 //	client.go     the other end: it trusts the relay with nothing but time
 //	client_call.go, client_operations.go, client_socket.go   how it asks and is told

@@ -375,3 +375,18 @@ func TestManyParties(t *testing.T) {
 	}
 	w.refuses(relay.CodeNotFound, "one more", func() error { _, err := w.Join(w.ctx, "a255", "s"); return err })
 }
+
+func TestParseLimits(t *testing.T) {
+	l, err := relay.ParseLimits([]byte(`{"undelivered_per_mailbox": 5000, "retention_seconds": 60}`))
+	if want := (relay.Limits{Undelivered: 5000, Retention: relay.Span(time.Minute)}); l != want || err != nil {
+		t.Errorf("ParseLimits = %+v, %v", l, err)
+	}
+	for _, text := range []string{
+		"", "[]", "1", `{"undelivered": 1}`, `{"Undelivered_per_mailbox": 1}`, `{"agents": 1, "agents": 2}`, `{"agents": 0}`, `{"agents": -1}`,
+		`{"agents": "1"}`, `{"agents": 1.5}`, `{"agents": null}`, `{"retention_seconds": 9007199254740991}`, `{"agents": {"agents": 1}}`, `{"": 1}`,
+	} {
+		if l, err := relay.ParseLimits([]byte(text)); err == nil {
+			t.Errorf("ParseLimits(%s) = %+v", text, l)
+		}
+	}
+}

@@ -151,8 +151,10 @@ type parcel struct {
 func (m *Mailboxes) append(ctx context.Context, p *parcel) (done Appended, err error) {
 	var s *sessionRecord
 	var fresh bool
+	var now time.Time
+	id := wire.Text(p.id).Canonical()
 	err = m.driver.Update(ctx, func(tx Tx) error {
-		now := m.now()
+		now = m.now()
 		var h head
 		var err error
 		if s, h, err = m.of(tx, p.from, p.session); err != nil {
@@ -178,7 +180,7 @@ func (m *Mailboxes) append(ctx context.Context, p *parcel) (done Appended, err e
 		if p.message != nil {
 			h.tip.Append(p.message)
 		}
-		tx.Append(string(p.session), h.entries, encodeEntry(p.kind, from, now, text, wire.Text(p.id).Canonical()))
+		tx.Append(string(p.session), h.entries, encodeEntry(p.kind, from, now, text, id))
 		tx.Put(at, binary.BigEndian.AppendUint64(nil, h.entries))
 		tx.Put(key(keyHead, string(p.session)), h.encode())
 		done, fresh = Appended{h.entries, p.hash}, true
@@ -188,6 +190,9 @@ func (m *Mailboxes) append(ctx context.Context, p *parcel) (done Appended, err e
 		return Appended{}, err
 	}
 	if fresh {
+		m.recent.remember(p.session, UnverifiedEntry{
+			Number: done.Number, Kind: p.kind, Appended: now, Sender: p.from, Text: []byte(p.value.Canonical()), id: []byte(id),
+		})
 		m.wake(s)
 	}
 	return done, nil

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"reflect"
 	"time"
@@ -19,6 +20,7 @@ type Mailboxes struct {
 	driver Driver
 	opts   Options
 	relay  relayRecord
+	recent recents
 }
 
 // Options of [NewMailboxes].
@@ -46,7 +48,7 @@ func NewMailboxes(ctx context.Context, driver Driver, opts Options) (*Mailboxes,
 	if err := opts.Limits.check(); err != nil {
 		return nil, fmt.Errorf("opening mailboxes: %w", err)
 	}
-	m := &Mailboxes{driver: driver, opts: opts}
+	m := &Mailboxes{driver: driver, opts: opts, recent: recents{seed: maphash.MakeSeed()}}
 	var fresh [48]byte
 	if _, err := io.ReadFull(opts.Random, fresh[:]); err != nil {
 		return nil, fmt.Errorf("opening mailboxes: %w", err)
@@ -199,6 +201,12 @@ func (m *Mailboxes) room() error {
 		return quota("free_bytes", "the relay's disk is full")
 	}
 	return nil
+}
+
+// changed tells the parties of a session that they or its state have changed.
+func (m *Mailboxes) changed(s *sessionRecord) {
+	m.recent.slot(s.Session).changes.Add(1)
+	m.wake(s)
 }
 
 // wake tells the parties of a session that there is news.

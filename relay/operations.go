@@ -111,6 +111,10 @@ func doRegister(ctx context.Context, c *call, dst []byte) ([]byte, error) {
 }
 
 func doRotate(ctx context.Context, c *call, dst []byte) ([]byte, error) {
+	if c.socket != nil { // else a ping finds that the old token does not count
+		c.socket.renewing.Lock()
+		defer c.socket.renewing.Unlock()
+	}
 	fresh, err := c.mail().Rotate(ctx, c.agent.ID, c.token)
 	if err != nil {
 		return dst, err
@@ -265,7 +269,16 @@ func doAppend(ctx context.Context, c *call, dst []byte) ([]byte, error) {
 	if err := bad(c.r.Err()); err != nil {
 		return dst, err
 	}
-	done, err := c.mail().Append(ctx, c.agent, entry)
+	var done Appended
+	var err error
+	if c.socket != nil {
+		id, _ := entry.Get("session_id")
+		session, number := wire.SessionID(id.Text()), uint64(0)
+		c.socket.delivery.postpone(session)
+		defer func() { number = done.Number }()
+		c.answered = func() { c.socket.appended(session, number) }
+	}
+	done, err = c.mail().Append(ctx, c.agent, entry)
 	if err != nil {
 		return dst, err
 	}

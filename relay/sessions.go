@@ -63,6 +63,7 @@ func (m *Mailboxes) Create(ctx context.Context, agent wire.AgentID, want Reserva
 	if err != nil {
 		return SessionInfo{}, err
 	}
+	m.recent.slot(info.Session).changes.Add(1)
 	for _, p := range info.Parties {
 		m.driver.Wake(string(p.Agent), string(info.Session))
 	}
@@ -236,7 +237,7 @@ func (m *Mailboxes) Join(ctx context.Context, agent wire.AgentID, session wire.S
 		return SessionInfo{}, err
 	}
 	if changed {
-		m.wake(s)
+		m.changed(s)
 	}
 	return info, nil
 }
@@ -290,7 +291,7 @@ func (m *Mailboxes) change(ctx context.Context, agent wire.AgentID, session wire
 		return do(tx, s, h, m.now())
 	})
 	if err == nil {
-		m.wake(s)
+		m.changed(s)
 	}
 	return err
 }

@@ -30,6 +30,7 @@ const maxRef = 64
 type socket struct {
 	server   *Server
 	ws       *websocket.Conn
+	conn     *corked // below ws
 	agent    Agent
 	place    string
 	ctx      context.Context // of its calls; done when the socket is gone
@@ -38,6 +39,7 @@ type socket struct {
 	writing  sync.Mutex // one frame at a time
 	closing  atomic.Bool
 	last     atomic.Bool // close when the answer under way is written
+	renewing sync.Mutex  // held while token is replaced, and while it is looked at
 	token    atomic.Pointer[string]
 	delivery delivery
 	pinger   *time.Timer
@@ -71,7 +73,8 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, err)
 		return
 	}
-	ws, err := s.upgrader.Upgrade(w, r, nil) // which answers if it fails
+	c.conn = new(corked)
+	ws, err := s.upgrader.Upgrade(&hijacking{w, c.conn}, r, nil) // which answers if it fails
 	if err != nil {
 		s.sockets.release(c)
 		return
@@ -82,7 +85,8 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	c.delivery.scan = true
 	c.unlisten = s.mail.driver.Listen(string(agent.ID), func(session string) { c.wake(wire.SessionID(session)) })
 	c.pinger = time.AfterFunc(s.opts.PingEvery, c.ping)
-	go c.read() // the goroutine of the HTTP server and what it holds can go
+	c.checkToken() // it may have been revoked while nobody knew of this websocket
+	go c.read()    // the goroutine of the HTTP server and what it holds can go
 	c.deliverSoon()
 }
 
@@ -184,15 +188,17 @@ func (c *socket) reply(ref, name string, r wire.Reader) error {
 	defer c.server.underway.Done()
 	call := &call{server: c.server, agent: c.agent, token: *c.token.Load(), place: c.place, r: r, socket: c}
 	answer, err := c.carryOut(name, call, append(head, `,"ok":`...))
-	if call.answered != nil {
-		defer call.answered()
-	}
 	if err != nil {
 		answer = append(appendError(append(head, ','), refusal(err)), '}')
 	} else {
 		answer = append(answer, '}')
 	}
+	c.conn.cork()
 	c.write(answer)
+	if call.answered != nil {
+		call.answered()
+	}
+	c.uncork()
 	if c.last.Load() {
 		c.close(websocket.ClosePolicyViolation, "the token was revoked")
 	}
@@ -244,6 +250,14 @@ func (c *socket) write(frame []byte) bool {
 	return true
 }
 
+// uncork sends what was written since cork. It is cut off as in write.
+func (c *socket) uncork() {
+	if err := c.conn.uncork(); err != nil && !c.closing.Swap(true) {
+		c.server.metrics.cut.Inc()
+		_ = c.ws.Close()
+	}
+}
+
 // close says goodbye, and gives the other end a moment to do so.
 func (c *socket) close(code int, why string) {
 	if c.closing.Swap(true) {
@@ -275,12 +289,23 @@ func (c *socket) ping() {
 		_ = c.ws.Close()
 		return
 	}
-	if _, err := c.server.mail.Authenticate(c.ctx, *c.token.Load()); CodeOf(err) == CodeUnauthenticated {
-		c.close(websocket.ClosePolicyViolation, "the token was revoked")
+	if !c.checkToken() {
 		return
 	}
 	c.rescan()
 	c.pinger.Reset(c.server.opts.PingEvery)
+}
+
+// checkToken closes the connection, and reports false, if its token counts no more.
+func (c *socket) checkToken() bool {
+	c.renewing.Lock()
+	_, err := c.server.mail.Authenticate(c.ctx, *c.token.Load())
+	c.renewing.Unlock()
+	if CodeOf(err) == CodeUnauthenticated {
+		c.close(websocket.ClosePolicyViolation, "the token was revoked")
+		return false
+	}
+	return true
 }
 
 // sockets are the open websockets of a server.

@@ -135,8 +135,8 @@ func (m *Mailboxes) sweepOne(ctx context.Context, at string, now time.Time) (end
 		}
 		return nil
 	})
-	if err == nil && ended {
-		m.wake(s)
+	if err == nil && (ended || removed) {
+		m.changed(s)
 	}
 	return ended, removed, freed, err
 }

@@ -42,7 +42,8 @@ type benchLog struct {
 	id       wire.SessionID
 	index    int
 	from, to int      // agents
-	frames   [][]byte // requests to append, signed before
+	frames   [][]byte // websocket frames with requests to append, made before
+	starts   []int    // where the message begins in each
 	ids      []string
 
 	sent                 []atomic.Int64 // when each was written to the network
@@ -53,7 +54,7 @@ type benchLog struct {
 // entry is the signed message in a request.
 func (l *benchLog) entry(n int) []byte {
 	f := l.frames[n]
-	return f[len(benchHead(l.index)) : len(f)-1]
+	return f[l.starts[n] : len(f)-1]
 }
 
 // rounds is how often the two halves of the bench take turns, so that what else the
@@ -315,7 +316,9 @@ func (l *benchLog) sign(b *bench, each int, now time.Time) error {
 		}
 		tip = m.Hash()
 		l.ids = append(l.ids, string(id))
-		l.frames = append(l.frames, []byte(benchHead(l.index)+m.Value().Canonical()+"}"))
+		request := benchHead(l.index) + m.Value().Canonical() + "}"
+		frame := textFrame(request)
+		l.frames, l.starts = append(l.frames, frame), append(l.starts, len(frame)-len(request)+len(benchHead(l.index)))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"sync"
@@ -78,6 +79,7 @@ func (t *tailing) run(ctx context.Context, args []string, positions string, foll
 	if err := t.open(relay.ClientOptions{
 		Handle: t.handOver, Cursors: t.positions,
 		Accused: func(_ context.Context, m *relay.Misconduct) { accuse(m) },
+		Logger:  slog.New(slog.NewTextHandler(t.errs, &slog.HandlerOptions{Level: slog.LevelWarn})), // why nothing comes
 	}); err != nil {
 		return err
 	}

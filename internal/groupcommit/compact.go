@@ -13,6 +13,9 @@ import (
 // compactSize bounds one transaction of a compaction.
 const compactSize = 1 << 20
 
+// compactSuffix is what the name of a file that Compact writes has more.
+const compactSuffix = ".compact"
+
 // Compact makes the file as small as what is in it, and leaves it in use: what was
 // freed otherwise stays in the file, to be used again. Operations wait for it, a second
 // or two for each gigabyte that is kept, and it for the readers at its end. It needs
@@ -31,7 +34,7 @@ func (db *DB) compact() error {
 	case db.readOnly:
 		return errors.New("compacting: the database is open for reading only")
 	}
-	path := db.path + ".compact"
+	path := db.path + compactSuffix
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { // of one that was killed
 		return fmt.Errorf("compacting: %w", err)
 	}
@@ -39,13 +42,20 @@ func (db *DB) compact() error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("compacting: %w", err), os.Remove(path))
 	}
-	if err := errors.Join(os.Rename(path, db.path), syncDir(filepath.Dir(db.path))); err != nil {
+	if err := os.Rename(path, db.path); err != nil {
 		return errors.Join(fmt.Errorf("compacting: %w", err), fresh.Close(), os.Remove(path))
 	}
+	// From here on the old file has no name: nothing may be written to it.
 	db.swap.Lock()
 	old := db.bolt
 	db.bolt = fresh
 	db.swap.Unlock()
+	if err := db.syncDir(filepath.Dir(db.path)); err != nil {
+		// After a crash the name may be the old file's again, without what is written now.
+		err = fmt.Errorf("compacting: %w", err)
+		db.fail(err)
+		return errors.Join(err, old.Close())
+	}
 	if err := old.Close(); err != nil {
 		return fmt.Errorf("compacting: closing the old file: %w", err)
 	}

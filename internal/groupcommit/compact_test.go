@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 )
 
 // The file shrinks, keeps what was in it, is in use meanwhile, and stays locked.
@@ -117,5 +119,110 @@ func TestCompact(t *testing.T) {
 	}
 	if _, err := os.Stat(path + ".compact"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("something is left: %v", err)
+	}
+}
+
+// filled makes a database with a record.
+func filled(t *testing.T, path string) *DB {
+	t.Helper()
+	db, err := Open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	if err := record(db, "first"); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func record(db *DB, key string) error {
+	return db.Commit(context.Background(), Op{Apply: func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucketIfNotExists([]byte("b"))
+		if err != nil {
+			return err
+		}
+		return b.Put([]byte(key), []byte(key))
+	}})
+}
+
+// When the new file has its name and that may not last, nothing is acknowledged that
+// would then be gone, and nothing goes to the file that has no name.
+func TestCompactUnsynced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.db")
+	db := filled(t, path)
+	broken := errors.New("input/output error")
+	db.syncDir = func(string) error { return broken }
+	if err := db.Compact(context.Background()); !errors.Is(err, broken) {
+		t.Errorf("Compact: %v", err)
+	}
+	if err := record(db, "second"); !errors.Is(err, ErrFailed) {
+		t.Errorf("Commit after that: %v", err)
+	}
+	err := db.View(func(tx *bolt.Tx) error {
+		if tx.Bucket([]byte("b")).Get([]byte("first")) == nil {
+			return errors.New("what was there is not")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Errorf("View after that: %v", err)
+	}
+}
+
+// A file that a killed compaction left does not stay.
+func TestCompactKilled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.db")
+	if err := filled(t, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	left := path + compactSuffix
+	if err := os.WriteFile(left, make([]byte, 10_000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ro, err := Open(path, &Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); err != nil {
+		t.Errorf("who only reads has removed it: %v", err)
+	}
+	if err := ro.Close(); err != nil {
+		t.Fatal(err)
+	}
+	filled(t, path)
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is still there: %v", left, err)
+	}
+}
+
+// Whoever waits for the lock of a file during a compaction does not get the old one.
+func TestCompactWaiting(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.db")
+	db := filled(t, path)
+	f, err := os.Open(path) // as somebody who waits has
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if !isNamed(f, path) {
+		t.Error("the file is not the one at its own path")
+	}
+	waited := make(chan error, 1)
+	go func() {
+		other, err := openBolt(path, 2*time.Second, false)
+		if err == nil {
+			err = errors.Join(errors.New("it is open twice"), other.Close())
+		}
+		waited <- err
+	}()
+	if err := db.Compact(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if isNamed(f, path) {
+		t.Error("the old file still counts")
+	}
+	if err := <-waited; err != berrors.ErrTimeout {
+		t.Errorf("Open during a compaction: %v", err)
 	}
 }

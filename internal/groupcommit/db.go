@@ -39,6 +39,7 @@ type DB struct {
 	readOnly bool
 	maxBatch int
 	close    func() error
+	syncDir  func(dir string) error
 
 	// queue is unbuffered: an operation waits in its caller's hands, which is
 	// the back-pressure, until the committer takes it, which is the point up to
@@ -82,7 +83,7 @@ func Open(path string, opts *Options) (*DB, error) {
 		}
 		return nil, fmt.Errorf("opening %s: %w", path, err)
 	}
-	db := &DB{path: path, bolt: b, readOnly: o.ReadOnly, maxBatch: o.MaxBatch, queue: make(chan *request)}
+	db := &DB{path: path, bolt: b, readOnly: o.ReadOnly, maxBatch: o.MaxBatch, syncDir: syncDir, queue: make(chan *request)}
 	db.close = sync.OnceValue(db.shut)
 	db.committer.Go(db.run)
 	return db, nil
@@ -121,6 +122,7 @@ func openChecked(path string, o Options) (*bolt.DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	_ = os.Remove(path + compactSuffix) // of a compaction that was killed: it may have filled the disk
 	if isNew {
 		if err := syncDir(filepath.Dir(path)); err != nil {
 			b.Close()
@@ -133,17 +135,39 @@ func openChecked(path string, o Options) (*bolt.DB, error) {
 func openBolt(path string, timeout time.Duration, readOnly bool) (b *bolt.DB, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer rescue(path, &err)
+	var file *os.File
 	b, err = bolt.Open(path, 0o600, &bolt.Options{
 		Timeout:      timeout,
 		ReadOnly:     readOnly,
 		NoStatistics: true,
+		OpenFile: func(name string, flag int, mode fs.FileMode) (*os.File, error) {
+			f, err := os.OpenFile(name, flag, mode)
+			file = f
+			return f, err
+		},
 	})
+	if err == nil && !isNamed(file, path) {
+		// While this waited for the lock others put a new file in the place of the one it
+		// waited for, and use that.
+		_ = b.Close()
+		return nil, berrors.ErrTimeout
+	}
 	// What is neither the lock nor the system is about the content.
 	if err != nil && err != berrors.ErrTimeout &&
 		!errors.As(err, new(*fs.PathError)) && !errors.As(err, new(syscall.Errno)) {
 		err = &CorruptError{path, err}
 	}
 	return b, err
+}
+
+// isNamed reports whether a file that is open is the one at path.
+func isNamed(f *os.File, path string) bool {
+	open, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Stat(path)
+	return err == nil && os.SameFile(open, named)
 }
 
 // syncDir makes the entry of a new file durable, which bbolt leaves to luck.

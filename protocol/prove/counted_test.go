@@ -61,6 +61,10 @@ func TestRefinesTogether(t *testing.T) {
 			both: &protocol.Terms{Unrecognized: protocol.Pass}, clause: prove.Outputs,
 		},
 		{
+			name: "it passes, and moves the parent", child: "a !x a\n a !y done", parent: "a !x a\n a !y done\n a ?hear:no b\n b !y done",
+			both: &protocol.Terms{Unrecognized: protocol.Pass}, clause: prove.Outputs,
+		},
+		{
 			name: "it passes in both", child: "a !x done", parent: "a !x done",
 			both: &protocol.Terms{Unrecognized: protocol.Pass},
 		},

@@ -1,11 +1,8 @@
 package prove
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"math/big"
 	"slices"
 	"strings"
 
@@ -221,62 +218,6 @@ func (r *refiner) run() *Counterexample {
 	return r.solve()
 }
 
-// counted compares what is counted in states: budgets that several states of the child
-// share out, and the states in which timers run.
-func (r *refiner) counted() *Counterexample {
-	child, parent := r.child.Automaton(), r.parent.Automaton()
-	at := func(i int, clause Clause, format string, args ...any) *Counterexample {
-		return r.counterexample(r.back(i), &fault{clause: clause, message: fmt.Sprintf(format, args...)}, r.nodes[i].pair)
-	}
-	standing := map[protocol.State][]protocol.State{} // states of the child by those of the parent
-	for i, n := range r.nodes {
-		if n.detached {
-			continue
-		}
-		c, q := child.Whole(r.child.State(n.child)), parent.Whole(r.parent.State(n.parent))
-		for _, name := range slices.Sorted(maps.Keys(timers(r.parent))) {
-			mine, theirs := timers(r.child)[name], timers(r.parent)[name]
-			if (mine.In == c) != (theirs.In == q) {
-				return at(i, Registers, "the timer %s does not run in %s as in %s of the parent", name, c, q)
-			}
-		}
-		limit, limited := parent.Budgets[q]
-		if !limited || slices.Contains(standing[q], c) {
-			continue
-		}
-		standing[q] = append(standing[q], c)
-		if len(standing[q]) == 1 {
-			continue
-		}
-		sum := map[string]*big.Rat{}
-		for _, c := range standing[q] {
-			for name, x := range limits(child.Budgets[c]) {
-				sum[name] = new(big.Rat).Add(x, cmp.Or(sum[name], new(big.Rat)))
-			}
-		}
-		if limit.Wall > 0 {
-			return at(i, Budgets, "the states %s may together take longer than %s of the parent", standing[q], q)
-		}
-		if name, ok := within(sum, limits(limit)); !ok {
-			return at(i, Budgets, "the states %s may together use more %s than %s of the parent", standing[q], name, q)
-		}
-	}
-	return nil
-}
-
-// timers returns the timers of a protocol on which something depends.
-func timers(c *protocol.Compiled) map[string]protocol.Timer {
-	m := map[string]protocol.Timer{}
-	if t := c.Automaton().Terms; t != nil {
-		for name, timer := range t.Timers {
-			if c.Knows(protocol.Label("timer:" + name)) {
-				m[name] = timer
-			}
-		}
-	}
-	return m
-}
-
 // back returns how a node was met first.
 func (r *refiner) back(i int) (way []arc) {
 	for ; r.nodes[i].from >= 0; i = r.nodes[i].from {
@@ -336,9 +277,14 @@ func (r *refiner) expand(i int) {
 			r.nodes[i].fault = &fault{clause, fmt.Sprintf(format, args...), &a}
 		}
 	}
-	moves := slices.Clone(r.child.Moves(p.child))
+	moves := slices.Clip(r.child.Moves(p.child))
 	for _, m := range r.unknown {
 		if r.child.Passes(p.child, m) {
+			moves = append(moves, m)
+		}
+	}
+	for _, m := range r.parent.Moves(p.parent) {
+		if bears(m) && r.child.Passes(p.child, m) {
 			moves = append(moves, m)
 		}
 	}

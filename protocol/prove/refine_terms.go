@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/big"
@@ -111,6 +112,66 @@ func refineTerms(c, p *protocol.Compiled) *Counterexample {
 		}
 	}
 	return nil
+}
+
+// counted compares what is counted in states: budgets that several states of the child
+// share out, and the states in which timers run.
+func (r *refiner) counted() *Counterexample {
+	child, parent := r.child.Automaton(), r.parent.Automaton()
+	at := func(i int, clause Clause, format string, args ...any) *Counterexample {
+		return r.counterexample(r.back(i), &fault{clause: clause, message: fmt.Sprintf(format, args...)}, r.nodes[i].pair)
+	}
+	own, theirs := timers(r.child), timers(r.parent)
+	names := slices.Sorted(maps.Keys(theirs))
+	if len(names) == 0 && len(parent.Budgets) == 0 {
+		return nil
+	}
+	standing := map[protocol.State][]protocol.State{} // states of the child by those of the parent
+	for i, n := range r.nodes {
+		if n.detached {
+			continue
+		}
+		c, q := child.Whole(r.child.State(n.child)), parent.Whole(r.parent.State(n.parent))
+		for _, name := range names {
+			if (own[name].In == c) != (theirs[name].In == q) {
+				return at(i, Registers, "the timer %s does not run in %s as in %s of the parent", name, c, q)
+			}
+		}
+		limit, limited := parent.Budgets[q]
+		if !limited || slices.Contains(standing[q], c) {
+			continue
+		}
+		standing[q] = append(standing[q], c)
+		if len(standing[q]) == 1 {
+			continue
+		}
+		sum := map[string]*big.Rat{}
+		for _, c := range standing[q] {
+			for name, x := range limits(child.Budgets[c]) {
+				sum[name] = new(big.Rat).Add(x, cmp.Or(sum[name], new(big.Rat)))
+			}
+		}
+		if limit.Wall > 0 {
+			return at(i, Budgets, "the states %s may together take longer than %s of the parent", standing[q], q)
+		}
+		if name, ok := within(sum, limits(limit)); !ok {
+			return at(i, Budgets, "the states %s may together use more %s than %s of the parent", standing[q], name, q)
+		}
+	}
+	return nil
+}
+
+// timers returns the timers of a protocol on which something depends.
+func timers(c *protocol.Compiled) map[string]protocol.Timer {
+	m := map[string]protocol.Timer{}
+	if t := c.Automaton().Terms; t != nil {
+		for name, timer := range t.Timers {
+			if c.Knows(protocol.Label("timer:" + name)) {
+				m[name] = timer
+			}
+		}
+	}
+	return m
 }
 
 func rank(e protocol.Effect) int {

@@ -66,6 +66,9 @@ func parseEvent(words string) (event, error) {
 	return event{by, protocol.Label(kind + ":" + rest), nil}, nil
 }
 
+// BUG(source): Matching takes time of the length of a text and of its expression, which
+// is bounded; the text is not, but by whoever takes events in.
+
 // checkExpression reports whether an expression can be used.
 func checkExpression(s string) error {
 	if len(s) > 1000 {

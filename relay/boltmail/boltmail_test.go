@@ -188,3 +188,56 @@ func BenchmarkWake(b *testing.B) {
 		}
 	})
 }
+
+// Whoever only looks shares the file with others who look, and changes nothing.
+func TestOpenReadOnly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mail.db")
+	if _, err := boltmail.OpenReadOnly(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("without a file: %v", err)
+	}
+	m, err := boltmail.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, m, "log", 1, 3)
+	if _, err := boltmail.OpenReadOnly(path); !errors.Is(err, groupcommit.ErrLocked) {
+		t.Errorf("while it is written: %v", err)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		m, err := boltmail.OpenReadOnly(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		n := 0
+		if err := m.View(t.Context(), func(r relay.Reader) error {
+			n = 0
+			for range r.Entries("log", 1) {
+				n++
+			}
+			return nil
+		}); err != nil || n != 3 {
+			t.Errorf("%d entries, %v", n, err)
+		}
+		if err := m.Update(t.Context(), func(tx relay.Tx) error { tx.Put("k", nil); return nil }); err == nil {
+			t.Error("it can be written")
+		}
+		if err := m.Compact(t.Context()); err == nil {
+			t.Error("it can be compacted")
+		}
+	}
+	other := filepath.Join(t.TempDir(), "other.db")
+	db, err := groupcommit.Open(other, nil)
+	if err == nil {
+		err = db.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := boltmail.OpenReadOnly(other); err == nil {
+		t.Error("another database is taken for mail")
+	}
+}

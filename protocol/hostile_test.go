@@ -266,3 +266,16 @@ func TestSnapshotOfDeepAndLargeValues(t *testing.T) {
 		}
 	}
 }
+
+func TestUnlockHopesForTheBest(t *testing.T) {
+	a := chainOf("!call:a", "?ret:a:ok", "!call:b")
+	for _, outcome := range []Label{"ret:a:cancelled", "ret:a:error"} {
+		a.Transitions = append(a.Transitions, Transition{From: a.States[1], On: outcome, By: Environment, To: a.States[2]})
+	}
+	m := monitor(t, a, MonitorOptions{})
+	m.Step(act("!call:a"))
+	v := m.Step(act("!call:b"))
+	if r := v.Refusal; r == nil || len(r.Unlock) != 2 || r.Unlock[0].On != "ret:a:ok" {
+		t.Errorf("got %v", v)
+	}
+}
