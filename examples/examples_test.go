@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,6 +51,29 @@ func TestOutput(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+// Two nodes make a deal over a relay and directly, by commands alone, also if any of the
+// processes is killed at any step.
+func TestTwoNodes(t *testing.T) {
+	for name, args := range map[string][]string{"relay": nil, "direct": {"-direct"}} {
+		t.Run(name, func(t *testing.T) {
+			if !testing.Short() {
+				args = append(args, "-kill")
+			}
+			if out, err := run(t, append([]string{"./two-nodes"}, args...)...); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// The settings that are shown to those who deploy a node are settings.
+func TestDeploySettings(t *testing.T) {
+	out, err := run(t, "../cmd/concordia", "node", "config", "--dir", t.TempDir(), "--config", filepath.Join("deploy", "node.yaml"))
+	if err != nil || !strings.Contains(string(out), "over_1000") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

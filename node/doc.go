@@ -19,6 +19,7 @@
 //	join.go       invitations; receipt.go: the receipt that all parties sign
 //	contact.go, policy.go, mandate.go   with whom it deals, and how far it goes
 //	view.go, notice.go   what there is to see
+//	local*.go     the API for other processes; share.go: one directory, many processes
 //
 // # One carrier
 //
@@ -32,6 +33,20 @@
 // takes note of that when it comes back in the log, in order and exactly once, as what
 // others say. A message that came second is not signed again: the caller is told what it
 // missed, and decides anew.
+//
+// # Other processes of the owner
+//
+// [Serve] answers API to other processes on the socket node.sock in the directory, which
+// only its owner opens, or where there are no sockets at an address of this machine, with
+// a token, which stand in node.address. It is HTTP: POST /v1/NAME with a JSON object, one
+// NAME for each method (local.go); [Dial] has a [Remote], which is an API too. What waits
+// is held for half a minute and asked again. Refusals are [*Error] on both sides.
+//
+// Several processes use a directory with [Connect]: whoever locks node.db runs the node
+// and serves the others. They watch it by a call that waits, and when it breaks off one
+// of them locks node.db and takes over. A call that did not reach the node, or that only
+// asks, is made again; any other fails with CodeUnreachable, and a move with an id can be
+// repeated.
 //
 // # On disk
 //

@@ -133,9 +133,7 @@ func (v *nodeVerb) settle(ctx context.Context) error {
 	if !v.alone {
 		return nil
 	}
-	const enough = 3 * time.Second
-	ctx, cancel := context.WithTimeout(ctx, enough)
-	defer cancel()
+	enough := time.Now().Add(3 * time.Second)
 	for {
 		self, err := v.Self(ctx)
 		if err != nil {
@@ -158,8 +156,8 @@ func (v *nodeVerb) settle(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return err
-		case linked && len(list) == 0, ctx.Err() != nil:
-			return nil
+		case linked && len(list) == 0, time.Now().After(enough):
+			return ctx.Err()
 		}
 	}
 }

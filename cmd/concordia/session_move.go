@@ -31,7 +31,6 @@ var leaving = [][4]string{
 var offering = [][4]string{
 	{"offer-id", "offer_id", "`id` of the offer instead of a new one", "text"},
 	{"complete", "complete", "whether every term is settled: true or false", "bool"},
-	{"ttl", "ttl", "`seconds` for which the offer stands", "int"},
 	{"valid-until", "valid_until", "`time` at which the offer lapses", "time"},
 }
 
