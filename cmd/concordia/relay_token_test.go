@@ -10,7 +10,7 @@ import (
 )
 
 // A file of positions is taken or refused, whatever is in it.
-func TestPositionFile(t *testing.T) {
+func TestPositionFileTexts(t *testing.T) {
 	const tip = `"tip": "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"`
 	for text, want := range map[string]bool{
 		`{}`:   true,
