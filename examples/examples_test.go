@@ -55,12 +55,12 @@ func TestOutput(t *testing.T) {
 }
 
 // Two nodes make a deal over a relay and directly, by commands alone, also if any of the
-// processes is killed at any step.
+// processes is killed: at every step in a long run, else at some.
 func TestTwoNodes(t *testing.T) {
 	for name, args := range map[string][]string{"relay": nil, "direct": {"-direct"}} {
 		t.Run(name, func(t *testing.T) {
 			if !testing.Short() {
-				args = append(args, "-kill")
+				args = append(args, "-kill", "-every", killEvery)
 			}
 			if out, err := run(t, append([]string{"./two-nodes"}, args...)...); err != nil {
 				t.Errorf("%v\n%s", err, out)

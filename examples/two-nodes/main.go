@@ -29,14 +29,15 @@ func main() {
 	log.SetFlags(0)
 	direct := flag.Bool("direct", false, "without a relay: the seller's node carries the session")
 	kill := flag.Bool("kill", false, "kill every process at every step")
+	every := flag.Int("every", 1, "with -kill: at every so many steps")
 	program := flag.String("concordia", "", "the concordia command; it is built if this is empty")
 	flag.Parse()
-	if err := run(*program, *direct, *kill); err != nil {
+	if err := run(*program, *direct, *kill, max(*every, 1)); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(program string, direct, kill bool) (err error) {
+func run(program string, direct, kill bool, every int) (err error) {
 	dir, err := os.MkdirTemp("", "two-nodes-")
 	if err != nil {
 		return err
@@ -62,6 +63,9 @@ func run(program string, direct, kill bool) (err error) {
 	}
 	for _, p := range w.all {
 		for at := range w.steps("") {
+			if at%every != 0 {
+				continue
+			}
 			id := fmt.Sprintf("ses_%s_%d", p.name, at)
 			if err := w.deal(id, p, at, false); err != nil {
 				return fmt.Errorf("with %s killed at step %d: %w\n%s", p.name, at, err, p.log.String())

@@ -1,0 +1,5 @@
+//go:build long
+
+package examples
+
+const killEvery = "1"
