@@ -15,6 +15,7 @@
 //	server.go     the operations over HTTP; rate.go: how fast, and how many connections
 //	socket.go     the operations over a websocket; delivery.go: what comes unasked
 //	news.go       what is new in a session for one agent
+//	pages.go      how much of logs is under way
 //	workers.go    goroutines that are used again
 //	health.go     what the operator sees
 //	client.go     the other end: it trusts the relay with nothing but time
