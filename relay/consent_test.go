@@ -266,6 +266,34 @@ func TestDeniedAfterAllowed(t *testing.T) {
 	}
 }
 
+// Strangers, however many, do not keep out whom an agent has allowed.
+func TestStrangersKeepNoFriendOut(t *testing.T) {
+	w := newWorld(t, relay.Limits{Invitations: 4, InvitationsSender: 2})
+	if err := w.SetConsent(w.ctx, w.agent("alice").ID, "friend", relay.Allowed); err != nil {
+		t.Fatal(err)
+	}
+	invite := func(from string, n int) error {
+		_, err := w.create(from, relay.Reservation{Session: wire.SessionID(fmt.Sprint(from, n)), To: []wire.AgentID{"alice"}})
+		return err
+	}
+	for i := range 4 {
+		if err := invite(fmt.Sprint("stranger", i/2), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := invite("stranger9", 0); relay.CodeOf(err) != relay.CodeQuota {
+		t.Errorf("one stranger too many: %v", err)
+	}
+	for i := range 4 {
+		if err := invite("friend", i); err != nil {
+			t.Errorf("invitation %d of a friend: %v", i, err)
+		}
+	}
+	if err := invite("friend", 4); relay.CodeOf(err) != relay.CodeQuota {
+		t.Errorf("a friend without end: %v", err)
+	}
+}
+
 // A wake for each who is named, whatever it has decided: nothing to be seen in time.
 func TestCreateWakes(t *testing.T) {
 	w := newWorld(t, relay.Limits{})

@@ -22,7 +22,7 @@ type Limits struct {
 	SessionLife       Span  `json:"session_seconds"`             // if the initiator does not say
 	MaxSessionLife    Span  `json:"max_session_seconds"`         // it can ask for
 	Idle              Span  `json:"idle_seconds"`                // without an entry, then a session ends
-	Invitations       int64 `json:"invitations_per_agent"`       // unanswered
+	Invitations       int64 `json:"invitations_per_agent"`       // unanswered; twice as many for a sender that the agent has allowed
 	InvitationsSender int64 `json:"invitations_per_sender"`      // of them, unless the agent has allowed the sender
 	Undelivered       int64 `json:"undelivered_per_mailbox"`     // entries since the agent joined that it has not acknowledged
 	UndeliveredSender int64 `json:"undelivered_per_sender"`      // of them, of one sender

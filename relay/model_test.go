@@ -200,10 +200,14 @@ func (m *model) tryCreate(a wire.AgentID, want relay.Reservation) string {
 		return "quota bytes_per_initiator"
 	}
 	for _, to := range want.To {
+		allowed, all := m.consents[[2]wire.AgentID{to, a}] == relay.Allowed, uint64(l.Invitations)
+		if allowed {
+			all *= 2
+		}
 		switch {
-		case m.consents[[2]wire.AgentID{to, a}] != relay.Allowed && m.invited(to, a) >= uint64(l.InvitationsSender):
+		case !allowed && m.invited(to, a) >= uint64(l.InvitationsSender):
 			return "quota invitations_per_sender"
-		case m.invited(to, "") >= uint64(l.Invitations):
+		case m.invited(to, "") >= all:
 			return "quota invitations_per_agent"
 		}
 	}
@@ -284,8 +288,9 @@ func (m *model) close(a wire.AgentID, session wire.SessionID) string {
 }
 
 func (m *model) consent(a, about wire.AgentID, c relay.Consent) {
+	was := m.consents[[2]wire.AgentID{a, about}]
 	m.consents[[2]wire.AgentID{a, about}] = c
-	if c != relay.Denied {
+	if c == relay.Allowed || c == relay.Unknown && was == relay.Unknown {
 		return
 	}
 	n := int64(0)

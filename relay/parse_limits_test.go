@@ -9,7 +9,7 @@ import (
 )
 
 // What a relay publishes of its limits can be given to another.
-func TestParseLimits(t *testing.T) {
+func TestParseLimitsRefuses(t *testing.T) {
 	want := relay.DefaultLimits()
 	text, err := json.Marshal(want)
 	if err != nil {

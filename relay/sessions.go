@@ -163,14 +163,14 @@ func sameReservation(s *sessionRecord, want *Reservation) bool {
 // not shown: nothing that the initiator can see depends on it.
 func (m *Mailboxes) invite(tx Tx, s *sessionRecord, to wire.AgentID) error {
 	l, from := &m.opts.Limits, s.initiator()
-	share := l.InvitationsSender
+	share, all := l.InvitationsSender, l.Invitations
 	if m.consent(tx, to, from) == Allowed {
-		share = math.MaxInt64
+		share, all = math.MaxInt64, 2*min(all, math.MaxInt64/2) // strangers do not keep it out, however many they are
 	}
 	switch {
 	case !raise(tx, key(keyInvited, string(to), string(from)), 1, share):
 		return quota("invitations_per_sender", "an agent has as many unanswered invitations of yours as it takes")
-	case !raise(tx, key(keyInvited, string(to)), 1, l.Invitations):
+	case !raise(tx, key(keyInvited, string(to)), 1, all):
 		return quota("invitations_per_agent", "an agent has as many unanswered invitations as it takes")
 	}
 	tx.Put(key(keyInvitation, string(to), string(s.Session)), []byte(from))
