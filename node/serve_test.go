@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -185,7 +186,13 @@ func TestInwardURLs(t *testing.T) {
 	var asked atomic.Int32
 	inward := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { asked.Add(1) }))
 	defer inward.Close()
-	secret := httptest.NewTLSServer(inward.Config.Handler)
+	secret := httptest.NewUnstartedServer(inward.Config.Handler)
+	secret.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			asked.Add(1) // to be connected to is too much
+		}
+	}
+	secret.StartTLS()
 	defer secret.Close()
 	port := secret.URL[strings.LastIndex(secret.URL, ":"):]
 	strict := w.public("strict", func(o *node.Options) { o.Loopback = false })
