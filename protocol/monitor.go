@@ -102,7 +102,7 @@ func (m *Monitor) Allowed(by Role) (list []Move) {
 	return list
 }
 
-// Unrecognized is the label of an event that nobody could tell what it is. A protocol
+// UnrecognizedLabel is the label of an event that nobody could tell what it is. A protocol
 // may have it as any other.
 const UnrecognizedLabel Label = "Unrecognized"
 

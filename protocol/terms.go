@@ -99,32 +99,32 @@ type Invariant struct {
 	Between    *Between    `json:"between,omitempty"`
 }
 
-// Precedes: Then happens only after First; with Each, after a First of its own.
+// Precedes says that Then happens only after First; with Each, after a First of its own.
 type Precedes struct {
 	First Label `json:"first"`
 	Then  Label `json:"then"`
 	Each  bool  `json:"each,omitempty"`
 }
 
-// AtMost: the label happens at most N times.
+// AtMost says that the label happens at most N times.
 type AtMost struct {
 	Label Label  `json:"label"`
 	N     int    `json:"n"`
 	Per   string `json:"per,omitempty"` // "instance" is the only one, and says what is so anyway
 }
 
-// NeverAfter: the label does not happen after another has.
+// NeverAfter says that the label does not happen after another has.
 type NeverAfter struct {
 	Label Label `json:"label"`
 	After Label `json:"after"`
 }
 
-// Requires: no run ends in Success without the label.
+// Requires says that no run ends in Success without the label.
 type Requires struct {
 	Label Label `json:"label"`
 }
 
-// Between: the label happens only after From, and not after To has happened since.
+// Between says that the label happens only after From, and not after To has happened since.
 type Between struct {
 	Label Label `json:"label"`
 	From  Label `json:"from"`

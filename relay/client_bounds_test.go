@@ -69,6 +69,26 @@ func TestClientWithoutRun(t *testing.T) {
 	}
 }
 
+// TestClientUnsayable: what cannot be sent at all is not tried for ever.
+func TestClientUnsayable(t *testing.T) {
+	s := startRelay(t, nil)
+	a := newSender(t, s.url, "a", nil)
+	for name, do := range map[string]func(context.Context) error{
+		"create": func(ctx context.Context) error {
+			_, err := a.Create(ctx, relay.Reservation{Session: "\xff"})
+			return err
+		},
+		"join":    func(ctx context.Context) error { _, err := a.Join(ctx, "\xff"); return err },
+		"consent": func(ctx context.Context) error { return a.SetConsent(ctx, "\xff", relay.Denied) },
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		if err := do(ctx); err == nil || errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s of what is no UTF-8: %v", name, err)
+		}
+		cancel()
+	}
+}
+
 // TestClientAcks: entries are acknowledged together, and before the relay stops because
 // too many are not.
 func TestClientAcks(t *testing.T) {

@@ -50,7 +50,7 @@ func (c *Client) insist(ctx context.Context, op string, body wire.M) (wire.Value
 
 // isPassing reports whether an error may not come again.
 func isPassing(err error) bool {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, RuleAnswer) || errors.Is(err, errOtherRelay) {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, RuleAnswer) || errors.Is(err, errOtherRelay) || errors.Is(err, errUnsayable) {
 		return false
 	}
 	switch e, ok := errors.AsType[*Error](err); {
@@ -80,7 +80,7 @@ func (c *Client) post(ctx context.Context, op string, body wire.M, most int) (wi
 func (c *Client) postAs(ctx context.Context, op string, body any, token string, most int) (wire.Value, error) {
 	text, err := wire.Encode(body)
 	if err != nil {
-		return text, fmt.Errorf("calling %s: %w", op, err)
+		return text, fmt.Errorf("calling %s: %w: %w", op, errUnsayable, err)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.Timing.Call, errNoAnswer)
 	defer cancel()
@@ -173,6 +173,7 @@ func clip(s string) string {
 var (
 	errNoAnswer   = errors.New("the relay does not answer")
 	errOtherRelay = errors.New("the relay says that it is another")
+	errUnsayable  = errors.New("JSON cannot say it") // a text that is not UTF-8
 )
 
 // authenticate returns a token other than one that does not count: the one that is

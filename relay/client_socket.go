@@ -176,7 +176,7 @@ func (l *link) call(ctx context.Context, op string, body wire.M) (wire.Value, er
 	body["op"], body["ref"] = op, ref
 	frame, err := wire.Encode(body)
 	if err != nil {
-		return frame, fmt.Errorf("calling %s: %w", op, err)
+		return frame, fmt.Errorf("calling %s: %w: %w", op, errUnsayable, err)
 	}
 	if err := l.write(frame); err != nil {
 		return wire.Value{}, fmt.Errorf("calling %s: %w", op, err)

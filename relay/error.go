@@ -75,7 +75,7 @@ func rejected(err error) error {
 	return err
 }
 
-// A Code returns the code of a refusal, and CodeInternal for other errors.
+// CodeOf returns the code of a refusal, and CodeInternal for other errors.
 func CodeOf(err error) Code {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code

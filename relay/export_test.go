@@ -15,3 +15,9 @@ func (s *Server) CompactIfDue(ctx context.Context, since time.Duration, freed in
 	s.compact(ctx, &c, freed)
 	return func() { s.compact(ctx, &c, 0) }
 }
+
+// Pages are pages.
+type Pages = pages
+
+// Take is take.
+func (p *pages) Take() (int, func()) { return p.take() }

@@ -85,7 +85,7 @@ func DefaultLimits() Limits { return defaultLimits }
 // and a number that is none from 1 on, is an error.
 func ParseLimits(text []byte) (Limits, error) {
 	var l Limits
-	v, err := wire.Parse(text, wire.Limits{Size: 64 << 10, Depth: 4})
+	v, err := wire.Parse(text, wire.Limits{Size: 64 << 10, Depth: 1})
 	if err != nil {
 		return l, fmt.Errorf("reading limits: %w", err)
 	}

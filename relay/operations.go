@@ -67,7 +67,7 @@ type call struct {
 	r      wire.Reader
 	socket *socket // nil over HTTP
 
-	answered func() // is called when the answer is written; nil: nothing waits for it
+	answered func() // is called when the answer is written, or cannot be; nil: nothing waits for it
 }
 
 // ruleRequest names the shape of a request. It is a rule of the relay's interface, not
@@ -287,7 +287,6 @@ func doAppend(ctx context.Context, c *call, dst []byte) ([]byte, error) {
 }
 
 const (
-	pageSize    = 1 << 20     // bytes of entries in one answer, about
 	pageEntries = 10_000      // in one answer
 	maxNumber   = 1<<53 - 1   // of an entry
 	maxEntries  = pageEntries // that read can ask for
@@ -299,7 +298,17 @@ func doRead(ctx context.Context, c *call, dst []byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	n, err := c.mail().news(ctx, c.agent.ID, id, uint64(from), int(most), pageSize)
+	if c.socket != nil {
+		c.socket.reading.Lock() // so that a connection has one page under way
+	}
+	size, give := c.server.pages.take()
+	c.answered = func() {
+		give()
+		if c.socket != nil {
+			c.socket.reading.Unlock()
+		}
+	}
+	n, err := c.mail().news(ctx, c.agent.ID, id, uint64(from), int(most), size)
 	if err == nil && !n.joined {
 		err = errNoSession
 	}
@@ -367,7 +376,7 @@ func doTranscript(ctx context.Context, c *call, w io.Writer) error {
 	pass := func(kind EntryKind) error {
 		first := true
 		for from := uint64(1); from <= n.info.Length; {
-			list, err := c.mail().Read(ctx, c.agent.ID, id, from, pageEntries, pageSize)
+			list, err := c.mail().Read(ctx, c.agent.ID, id, from, pageEntries, pieceSize)
 			if err != nil {
 				return err
 			}

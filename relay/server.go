@@ -45,6 +45,7 @@ type Server struct {
 	calls    *rates // of agents, other than these
 	visits   *rates // of addresses, without a token that counts
 	workers  *workers
+	pages    pages
 	metrics  *metrics
 	scrape   http.Handler
 	health   health
@@ -270,6 +271,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, refuse(CodeBadRequest, "the operator has not listed this Origin"))
 		return
 	}
+	if r.Header.Get("Origin") != "" && (isOperation || r.URL.Path == wellKnown) {
+		allowOrigin(h, r.Header.Get("Origin"), want)
+		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") == want {
+			w.WriteHeader(http.StatusNoContent) // a browser asks whether it may ask
+			return
+		}
+	}
 	if r.Method != want {
 		h.Set("Allow", want)
 		s.refuse(w, refuse(CodeBadRequest, "use "+want))
@@ -280,7 +288,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveSocket(w, r)
 	case isOperation:
 		s.serveOperation(w, r, name)
-	case r.URL.Path == "/.well-known/concordia-relay":
+	case r.URL.Path == wellKnown:
 		s.serveInfo(w, r)
 	case r.URL.Path == "/openapi.json":
 		if err := s.visits.take(s.place(r), s.mail.now()); err != nil {
@@ -302,6 +310,20 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.refuse(w, refuse(CodeNotFound, "there is nothing here"))
 	}
+}
+
+// wellKnown is where a relay says what it is.
+const wellKnown = "/.well-known/concordia-relay"
+
+// allowOrigin tells a browser that the pages of an origin may send a request and read
+// the answer. It is never told that of what is for the operator.
+func allowOrigin(h http.Header, origin, method string) {
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Allow-Methods", method)
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type")
+	h.Set("Access-Control-Expose-Headers", "Retry-After")
+	h.Set("Access-Control-Max-Age", "600")
+	h.Set("Vary", "Origin")
 }
 
 // fromHere reports whether a request comes from this machine, and through no proxy.
@@ -408,6 +430,9 @@ func (s *Server) serveOperation(w http.ResponseWriter, r *http.Request, name str
 		return
 	}
 	answer, err := s.dispatch(r.Context(), op, c, nil)
+	if c.answered != nil {
+		defer c.answered()
+	}
 	if err != nil {
 		s.refuse(w, err)
 		return

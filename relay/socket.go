@@ -41,6 +41,7 @@ type socket struct {
 	last     atomic.Bool // close when the answer under way is written
 	renewing sync.Mutex  // held while token is replaced, and while it is looked at
 	token    atomic.Pointer[string]
+	reading  sync.Mutex // held from reading a page until it is written
 	delivery delivery
 	pinger   *time.Timer
 	unlisten func()

@@ -23,7 +23,7 @@ type Response struct {
 }
 
 // Value returns the response as it was received.
-func (r *Response) Value() wire.Value { return r.value }
+func (a *Response) Value() wire.Value { return a.value }
 
 // Answer answers a query from the ledger and signs the answer as the issuer, an
 // Ed25519 key that those who ask know. The subject's key is the one that the issuer's

@@ -132,6 +132,9 @@ func openPositions(path string) (*positionFile, error) {
 	if err := json.Unmarshal(text, &p.at); err != nil {
 		return nil, fmt.Errorf("reading positions in %s: %w; delete it to begin anew", path, err)
 	}
+	if p.at == nil { // null
+		p.at = map[wire.SessionID]positionRecord{}
+	}
 	for session := range p.at {
 		if _, err := p.Position(context.Background(), session); err != nil {
 			return nil, err
@@ -153,6 +156,9 @@ func (p *positionFile) Position(_ context.Context, session wire.SessionID) (at r
 	at.Tip.Hash, err = wire.ParseHash(r.Tip)
 	if err == nil && r.Clock != "" {
 		at.Tip.Clock, err = wire.ParseTime(r.Clock)
+	}
+	if err == nil && (r.Messages < 0 || uint64(r.Messages) > r.Number) {
+		err = errors.New("it has more messages than entries, or fewer than none")
 	}
 	if err != nil {
 		return relay.Position{}, fmt.Errorf("reading positions in %s: session %q: %w; delete it to begin anew", p.path, session, err)
