@@ -16,9 +16,8 @@
 //	socket.go     the operations over a websocket; delivery.go: what comes unasked;
 //	              cork.go: both at once
 //	news.go       what is new in a session for one agent
-//	recent.go     what was just appended; workers.go: goroutines that are used again
-//	pages.go      how much of logs is under way
-//	workers.go    goroutines that are used again
+//	recent.go     what was just appended; pages.go: how much of logs is under way;
+//	              workers.go: goroutines that are used again
 //	health.go     what the operator sees
 //	client.go     the other end: it trusts the relay with nothing but time
 //	client_call.go, client_operations.go, client_socket.go   how it asks and is told
