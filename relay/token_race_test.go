@@ -61,7 +61,7 @@ func TestPingWhileRotating(t *testing.T) {
 		driver: func(d relay.Driver) relay.Driver {
 			return slowDriver{d, func() {
 				if slow.Swap(false) {
-					time.Sleep(every + every/4) // a ping comes
+					<-time.After(every + every/4) // a ping comes
 				}
 			}}
 		},
