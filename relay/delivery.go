@@ -368,6 +368,9 @@ func (c *socket) tell(session wire.SessionID, t *track, asked bool, changes uint
 	}
 }
 
+// BUG(relay): A large entry that the window has no room for waits on a connection for as
+// long as the small ones of other sessions fill at once what an acknowledgement frees.
+
 // isFull reports whether the window has no room for an entry. One goes always.
 func (d *delivery) isFull(size int) bool {
 	return d.entries >= windowEntries || d.entries > 0 && d.size+max(size, 1) > windowSize

@@ -127,13 +127,15 @@ var crossings = map[string]func(t *testing.T, limit string){
 		for i, from := range []string{"alice", "carol", "alice"} {
 			w.reserve(wire.SessionID(fmt.Sprint("s", i)), from, "bob")
 		}
-		if err := w.SetConsent(w.ctx, "bob", "dave", relay.Allowed); err != nil {
-			t.Fatal(err)
-		}
-		w.quota(limit, "a fourth, even of whom it allows", w.creates("dave", relay.Reservation{Session: "d", To: []wire.AgentID{"bob"}}))
+		w.quota(limit, "a fourth", w.creates("dave", relay.Reservation{Session: "d", To: []wire.AgentID{"bob"}}))
 		w.reserve("e", "dave", "eve") // others are not affected
+		w.must("allowing", w.SetConsent(w.ctx, "bob", "frank", relay.Allowed))
+		for i := range 3 {
+			w.reserve(wire.SessionID(fmt.Sprint("f", i)), "frank", "bob")
+		}
+		w.quota(limit, "a seventh, even of whom it allows", w.creates("frank", relay.Reservation{Session: "f3", To: []wire.AgentID{"bob"}}))
 		w.join("s0", "bob")
-		w.reserve("d", "dave", "bob")
+		w.reserve("f3", "frank", "bob")
 	},
 	"invitations_per_sender": func(t *testing.T, limit string) {
 		w := newWorld(t, relay.Limits{InvitationsSender: 2})

@@ -35,7 +35,7 @@ func TestUntakenPages(t *testing.T) {
 		}()
 	}
 	most := int64(0)
-	tick := time.NewTicker(50 * time.Millisecond) // memory is looked at for a second
+	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for range 20 {
 		<-tick.C

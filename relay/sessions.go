@@ -159,6 +159,11 @@ func sameReservation(s *sessionRecord, want *Reservation) bool {
 		s.Category == want.Category && s.Expires.Sub(s.Created) == want.Life
 }
 
+// BUG(relay): Whoever reaches the relay can register, so that limits bound agents and
+// not people: many addresses have many agents, which can take up agents and
+// live_sessions together. The invitations of those that are denied keep their part of
+// invitations_per_agent until they end, since nothing may depend on that.
+
 // invite makes an invitation. It is made for whoever has denied the initiator, too, and
 // not shown: nothing that the initiator can see depends on it.
 func (m *Mailboxes) invite(tx Tx, s *sessionRecord, to wire.AgentID) error {

@@ -17,6 +17,9 @@ type Swept struct {
 	Bad     int   // sessions whose records could not be read; they are left alone and tried again in an hour
 }
 
+// BUG(relay): The sweeper believes the clock. One that jumps ahead ends sessions, and by
+// the time of retention_seconds removes those that have ended.
+
 // sweepBatch bounds what one transaction of a sweep does.
 const sweepBatch = 256
 

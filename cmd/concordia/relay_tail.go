@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/concordia-node/concordia/internal/cli"
 	"github.com/concordia-node/concordia/relay"
+	"github.com/concordia-node/concordia/session"
 	"github.com/concordia-node/concordia/wire"
 )
 
@@ -213,11 +215,13 @@ func (t *tailing) handOver(_ context.Context, d relay.Delivery) error {
 }
 
 func (a *app) relayExportCommand() *cobra.Command {
-	cmd, _ := a.relayVerb(&cobra.Command{
+	var cmd *cobra.Command
+	cmd, _ = a.relayVerb(&cobra.Command{
 		Use: "export SESSION", Short: "Write the whole log of a session as a transcript",
 		Long: `export writes the log of a session, verified, as a transcript that concordia verify
 accepts whole: {"messages": [...], "enclosures": [...]}, canonical JSON in one line. If
-an enclosure is a receipt that all parties have countersigned, it stands beside them.
+an enclosure is a receipt that all parties have countersigned, it stands beside them;
+one that does not verify, which any party can append, does not.
 
 Exit codes: 0 written, 1 refused, or the relay misbehaved, 2 wrong usage, 3 it could
 not be tried.`,
@@ -235,10 +239,44 @@ not be tried.`,
 			enclosures = append(enclosures, e.Value())
 		}
 		doc := wire.M{"messages": messages, "enclosures": enclosures}
-		if t.UnverifiedReceipt.Kind() == wire.Object {
-			doc["receipt"] = t.UnverifiedReceipt
+		receipt, bad := soundReceipt(t, r.Client, a.now())
+		if receipt.Kind() == wire.Object {
+			doc["receipt"] = receipt
+		}
+		if bad > 0 {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%d enclosures are receipts that do not verify, and stand among the enclosures alone\n", bad)
 		}
 		return a.artifact(wire.Encode(doc))
 	})
 	return cmd
+}
+
+// maxReceipts bounds how many enclosures are tried as the receipt of a transcript: each
+// party can append as many as it likes.
+const maxReceipts = 16
+
+// soundReceipt returns the receipt that the relay has named, or if that does not hold
+// the last of the enclosures that does; absent if there is none. It says how many did
+// not hold.
+func soundReceipt(t *relay.Transcript, keys wire.Keys, now time.Time) (receipt wire.Value, bad int) {
+	if t.UnverifiedReceipt.Kind() != wire.Object {
+		return receipt, 0
+	}
+	doc := session.Document{}
+	for _, m := range t.Messages {
+		doc.Messages = append(doc.Messages, m.Value())
+	}
+	tries := []wire.Value{t.UnverifiedReceipt}
+	for _, e := range slices.Backward(t.Enclosures) {
+		if e.Kind == relay.KindReceipt && len(tries) < maxReceipts && e.Content.Hash() != t.UnverifiedReceipt.Hash() {
+			tries = append(tries, e.Content)
+		}
+	}
+	for _, doc.Receipt = range tries {
+		if _, report := doc.Check(doc.SessionID(), keys, now, nil, parallel); report.Outcome() != wire.Failed {
+			return doc.Receipt, bad
+		}
+		bad++
+	}
+	return receipt, bad
 }

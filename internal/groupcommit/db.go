@@ -132,6 +132,9 @@ func openChecked(path string, o Options) (*bolt.DB, error) {
 	return b, nil
 }
 
+// openFile is what a test can have do more.
+var openFile = os.OpenFile
+
 func openBolt(path string, timeout time.Duration, readOnly bool) (b *bolt.DB, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer rescue(path, &err)
@@ -141,7 +144,7 @@ func openBolt(path string, timeout time.Duration, readOnly bool) (b *bolt.DB, er
 		ReadOnly:     readOnly,
 		NoStatistics: true,
 		OpenFile: func(name string, flag int, mode fs.FileMode) (*os.File, error) {
-			f, err := os.OpenFile(name, flag, mode)
+			f, err := openFile(name, flag, mode)
 			file = f
 			return f, err
 		},
