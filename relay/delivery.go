@@ -126,7 +126,7 @@ func (c *socket) appended(session wire.SessionID, number uint64) {
 	}
 	woken := d.later[i].woken
 	d.later = slices.Delete(d.later, i, i+1)
-	if woken = woken && !(next && t.sent == number && t.changes == recent.slot(session).changes.Load() && recent.entry(session, number) != nil); woken {
+	if woken {
 		d.enqueue(session)
 	}
 	d.mu.Unlock()
@@ -218,6 +218,11 @@ func (c *socket) deliver() {
 		d.mu.Unlock()
 		if recent != nil {
 			if sent, _ := c.pushEntry(session, t, recent); sent {
+				// What is remembered may be older than the log, and the hint of what came
+				// since may be this one: only the log says that there is no more.
+				d.mu.Lock()
+				d.enqueue(session)
+				d.mu.Unlock()
 				continue
 			}
 		}
