@@ -64,3 +64,6 @@
 // decided by keys, of did:key ids, contacts, or what Options.Keys says. What the other
 // side writes is data. Logs have no keys, tokens, terms and reasoning.
 package node
+
+// BUG(node): A node that was killed while it sent a move and started again now and then
+// hears of the answer only when its connection is pinged, which can take a minute.
