@@ -65,5 +65,6 @@
 // side writes is data. Logs have no keys, tokens, terms and reasoning.
 package node
 
-// BUG(node): A node that was killed while it sent a move and started again now and then
-// hears of the answer only when its connection is pinged, which can take a minute.
+// BUG(node): A node that was killed in the middle of a move and started again now and
+// then stands still, connected, while the other side waits for it: for longer than the
+// pings that should wake it. The cause is not known.

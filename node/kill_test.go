@@ -86,7 +86,7 @@ func answer(ctx context.Context, n *node.Node, id wire.SessionID) (done bool, er
 // with the same transcript and receipt as the other side.
 func TestKill(t *testing.T) {
 	if !long {
-		t.Skip("BUG(node): about one run in ten waits for a minute until the next ping; run it with -tags long")
+		t.Skip("BUG(node): about one run in ten stands still; run it with -tags long")
 	}
 	w := newWorld(t)
 	seller := w.party("seller", nil)
