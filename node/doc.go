@@ -64,7 +64,3 @@
 // decided by keys, of did:key ids, contacts, or what Options.Keys says. What the other
 // side writes is data. Logs have no keys, tokens, terms and reasoning.
 package node
-
-// BUG(node): A node that was killed in the middle of a move and started again now and
-// then stands still, connected, while the other side waits for it: for longer than the
-// pings that should wake it. The cause is not known.

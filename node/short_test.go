@@ -10,7 +10,4 @@ const loadFew, loadMany, loadMessages = 5, 50, 12
 
 const killRounds = 8
 
-// long says that tests may take their time.
-const long = false
-
 const patience = 5 * time.Minute
