@@ -130,6 +130,9 @@ func TestFlippedExpectations(t *testing.T) {
 
 // What is wrong with the suite itself is reported, and fails it.
 func TestBrokenSuite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes much, one step after the other")
+	}
 	files := upstream(t)
 	const dir = "conformance/vectors/"
 	const receipt = dir + "positive/pos-1404-approval-receipt.json"
@@ -174,6 +177,9 @@ func TestBrokenSuite(t *testing.T) {
 
 // An input that is no JSON of this protocol is rejected; the vector is sound.
 func TestUnreadableInput(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes much, one step after the other")
+	}
 	files := upstream(t)
 	const receipt = "conformance/vectors/positive/pos-1404-approval-receipt.json"
 	for _, text := range []string{`1e400`, `9007199254740993`, `"\ud800"`, `{"a":1,"a":1}`, `-0`} {

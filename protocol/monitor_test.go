@@ -427,6 +427,9 @@ func budgeted() *Automaton {
 // From a snapshot at any point, a monitor goes on as the one that was not interrupted,
 // to the same state.
 func TestRecovery(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes much, one step after the other")
+	}
 	c := compiled(t, budgeted())
 	random := rand.New(rand.NewPCG(9, 10))
 	kinds := map[Kind]int{}

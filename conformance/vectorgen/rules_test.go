@@ -11,6 +11,9 @@ import (
 // Under a strict profile each fault breaks the rule that it names, not another one of
 // the same class. The contract has fewer rules and other names for some.
 func TestFaultsBreakTheirRules(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes much, one step after the other")
+	}
 	for _, make := range specimens {
 		s := make()
 		for _, v := range s.vectors() {

@@ -27,6 +27,9 @@ func inRoot(t *testing.T) {
 
 // The suite is the same bytes each time it is made, and those that are checked in.
 func TestStable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes much, one step after the other")
+	}
 	inRoot(t)
 	first, err := suite()
 	if err != nil {

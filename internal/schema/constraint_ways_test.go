@@ -205,6 +205,9 @@ func shortWords(n int) []string {
 
 // TestPatternAmbiguityGrowth compares the decision with how the number of ways grows.
 func TestPatternAmbiguityGrowth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes much, one step after the other")
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	refused, accepted := 0, 0
 	for range growthRuns {

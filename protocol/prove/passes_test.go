@@ -51,6 +51,9 @@ func TestWhatPassesCounts(t *testing.T) {
 // Each of many invariants takes a large search: together they are cut short, and are not
 // said to be proven.
 func TestManyLargeSearches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes much, one step after the other")
+	}
 	a := machine(t, "a !x b\n b !x c\n c !x a\n c !say done")
 	for i := range 100 {
 		a.Terms.Invariants = append(a.Terms.Invariants, protocol.Invariant{AtMost: &protocol.AtMost{Label: "x", N: 1000000 + i}})

@@ -233,6 +233,9 @@ func changed(r *rand.Rand, a *protocol.Automaton) *protocol.Automaton {
 // Refinement is reflexive and transitive; if it fails, the counterexample is one; if it
 // holds, no random run with the parent's inputs is refused.
 func TestRefinesRandom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes much, one step after the other")
+	}
 	r := rand.New(rand.NewPCG(5, 6))
 	held, failed, chains := 0, map[prove.Clause]int{}, 0
 	for range 1500 {

@@ -60,6 +60,9 @@ func randomDocument(r *rand.Rand) string {
 // What is said to be proven holds on random runs of monitors, judged by the events
 // alone; what is not has a run that shows it.
 func TestProvenHoldsOnRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes much, one step after the other")
+	}
 	r := rand.New(rand.NewPCG(8, 3))
 	proven, failed := 0, 0
 	for range 500 {
@@ -149,6 +152,9 @@ func (f *flaw) Uint64() uint64 {
 // What refines does on random runs what its parent allows, budgets and captures included,
 // as long as others do what the parent allows.
 func TestRefinesOnRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes much, one step after the other")
+	}
 	r := rand.New(rand.NewPCG(8, 4))
 	refined, refused := 0, 0
 	for range 800 {
