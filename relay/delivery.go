@@ -52,15 +52,21 @@ type delivery struct {
 type postponed struct {
 	session wire.SessionID
 	appends int
-	woken   bool
+	hints   int // that came meanwhile
 }
 
 // A place is where a session waits.
+//
+// Each entry that is appended and each change has a hint of its own, which comes after it. So
+// who answers one hint with one entry that it remembers owes nothing: whatever else there
+// is has a hint that is still to come. Who has got several at once, or anything else than a
+// hint, asks the log.
 type place byte
 
 const (
-	inQueue place = iota + 1
-	inHeld
+	inHeld  place = iota + 1
+	inQueue       // the log is to be asked
+	hinted        // in the queue, for one hint
 )
 
 // A track is how far the delivery of one log has come.
@@ -72,7 +78,6 @@ type track struct {
 	seen    string  // what was told of the session, in short
 	invited bool    // the invitation was told
 	told    bool    // what the session is was told
-	changes uint64  // how often the session had changed by then
 }
 
 // wake is told that there is news in a session. It does not block.
@@ -81,9 +86,9 @@ func (c *socket) wake(session wire.SessionID) {
 	d.mu.Lock()
 	i := d.postponedAt(session)
 	if i >= 0 {
-		d.later[i].woken = true
+		d.later[i].hints++
 	} else {
-		d.enqueue(session)
+		d.enqueue(session, hinted)
 	}
 	d.mu.Unlock()
 	if i < 0 {
@@ -109,30 +114,50 @@ func (d *delivery) postpone(session wire.SessionID) {
 // appended sends the entry that was just appended on this connection, if it is the next
 // of its session, and has the session wait no longer. Number 0 stands for none.
 func (c *socket) appended(session wire.SessionID, number uint64) {
-	d, recent := &c.delivery, &c.server.mail.recent
-	e := recent.entry(session, number)
-	d.mu.Lock()
-	t := d.tracks[session]
-	next := e != nil && t != nil && t.told && t.sent+1 == number
-	d.mu.Unlock()
-	if next {
-		c.pushEntry(session, t, e)
-	}
+	d := &c.delivery
+	sent := c.pushRecent(session, number)
 	d.mu.Lock()
 	i := d.postponedAt(session)
-	if d.later[i].appends--; d.later[i].appends > 0 {
+	p := &d.later[i]
+	if sent && p.hints > 0 {
+		p.hints--
+	}
+	if p.appends--; p.appends > 0 {
 		d.mu.Unlock()
 		return
 	}
-	woken := d.later[i].woken
+	hints := p.hints
 	d.later = slices.Delete(d.later, i, i+1)
-	if woken {
-		d.enqueue(session)
+	switch hints {
+	case 0:
+	case 1:
+		d.enqueue(session, hinted)
+	default:
+		d.enqueue(session, inQueue)
 	}
 	d.mu.Unlock()
-	if woken {
+	if hints > 0 {
 		c.deliverSoon()
 	}
+}
+
+// pushRecent sends an entry of a log if it is remembered, the next, and all there is to
+// tell of it.
+func (c *socket) pushRecent(session wire.SessionID, number uint64) bool {
+	e := c.server.mail.recent.entry(session, number)
+	if e == nil {
+		return false
+	}
+	d := &c.delivery
+	d.mu.Lock()
+	t := d.tracks[session]
+	next := t != nil && t.told && t.sent+1 == number
+	d.mu.Unlock()
+	if !next {
+		return false
+	}
+	sent, _ := c.pushEntry(session, t, e)
+	return sent
 }
 
 // rescan looks for news in all sessions.
@@ -146,16 +171,22 @@ func (c *socket) rescan() {
 	c.deliverSoon()
 }
 
-func (d *delivery) enqueue(session wire.SessionID) {
-	switch {
-	case d.places[session] == inQueue:
+// enqueue puts a session into the queue: for a hint, or to ask its log.
+func (d *delivery) enqueue(session wire.SessionID, why place) {
+	switch was := d.places[session]; {
+	case was == inQueue:
+	case was == hinted:
+		d.places[session] = inQueue
 	case len(d.queue) >= maxQueued:
 		d.scan, d.after = true, ""
 	default:
 		if d.places == nil {
 			d.places = map[wire.SessionID]place{}
 		}
-		d.places[session] = inQueue
+		if was == inHeld {
+			why = inQueue // it has entries already
+		}
+		d.places[session] = why
 		d.queue = append(d.queue, session)
 	}
 }
@@ -165,7 +196,7 @@ func (d *delivery) release() {
 	for _, session := range d.held {
 		if d.places[session] == inHeld {
 			delete(d.places, session)
-			d.enqueue(session)
+			d.enqueue(session, inQueue)
 		}
 	}
 	d.held = nil
@@ -204,27 +235,17 @@ func (c *socket) deliver() {
 		}
 		session := d.queue[0]
 		d.queue = d.queue[1:]
+		why := d.places[session]
 		delete(d.places, session)
 		d.current = session
 		t := d.track(session)
 		from, entries, size := uint64(0), min(turnEntries, windowEntries-d.entries), min(turnSize, windowSize-d.size)
-		recent, changes := (*UnverifiedEntry)(nil), c.server.mail.recent.slot(session).changes.Load()
 		if t.started {
 			from = t.sent + 1
-			if t.told && t.changes == changes {
-				recent = c.server.mail.recent.entry(session, from)
-			}
 		}
 		d.mu.Unlock()
-		if recent != nil {
-			if sent, _ := c.pushEntry(session, t, recent); sent {
-				// What is remembered may be older than the log, and the hint of what came
-				// since may be this one: only the log says that there is no more.
-				d.mu.Lock()
-				d.enqueue(session)
-				d.mu.Unlock()
-				continue
-			}
+		if why == hinted && c.pushRecent(session, from) {
+			continue
 		}
 		if size <= 0 {
 			entries = 0
@@ -232,7 +253,7 @@ func (c *socket) deliver() {
 		n, err := c.server.mail.news(c.ctx, c.agent.ID, session, from, entries, size)
 		switch {
 		case err == nil:
-			c.tell(session, t, entries > 0, changes, &n)
+			c.tell(session, t, entries > 0, &n)
 		case CodeOf(err) == CodeNotFound:
 			d.mu.Lock()
 			d.forget(session)
@@ -266,12 +287,12 @@ func (c *socket) look(after wire.SessionID) {
 			sent = t.sent
 		}
 		if s.Length > sent || t != nil && t.seen != "" && t.seen != brief(c.server.mail.stateOf(&s), s.Parties) {
-			d.enqueue(s.Session)
+			d.enqueue(s.Session, inQueue)
 		}
 	}
 	for _, i := range invitations {
 		if t := d.tracks[i.Session]; t == nil || !t.invited {
-			d.enqueue(i.Session)
+			d.enqueue(i.Session, inQueue)
 		}
 	}
 	if d.after == after { // else it was told to start anew
@@ -333,7 +354,7 @@ func brief(state string, parties []Party) string {
 
 // tell sends what is new in a session: that it is, and its entries, if they were asked
 // for.
-func (c *socket) tell(session wire.SessionID, t *track, asked bool, changes uint64, n *news) {
+func (c *socket) tell(session wire.SessionID, t *track, asked bool, n *news) {
 	mail, d := c.server.mail, &c.delivery
 	info := n.info
 	now := brief(mail.stateOf(&info), info.Parties)
@@ -350,7 +371,7 @@ func (c *socket) tell(session wire.SessionID, t *track, asked bool, changes uint
 		return
 	}
 	d.mu.Lock()
-	t.told, t.changes = true, changes
+	t.told = true
 	if !t.started {
 		t.started, t.sent = true, info.Cursor
 	}
@@ -365,11 +386,11 @@ func (c *socket) tell(session wire.SessionID, t *track, asked bool, changes uint
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
-	case t.sent >= info.Length || d.places[session] != 0:
-	case stuck || d.isFull(0):
+	case t.sent >= info.Length:
+	case d.places[session] == 0 && (stuck || d.isFull(0)):
 		d.hold(session)
 	default:
-		d.enqueue(session)
+		d.enqueue(session, inQueue)
 	}
 }
 
@@ -471,7 +492,7 @@ func (c *socket) resume(session wire.SessionID, number uint64) (answered func(),
 	d.free(t, len(t.sizes))
 	t.sent, t.started, t.pinned = number, true, true
 	d.release()
-	d.enqueue(session)
+	d.enqueue(session, inQueue)
 	return func() {
 		d.pushing.Unlock()
 		c.deliverSoon()

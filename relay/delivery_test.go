@@ -3,6 +3,7 @@ package relay_test
 import (
 	"context"
 	"fmt"
+	mathrand "math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -338,6 +339,71 @@ func TestLostHints(t *testing.T) {
 type deaf struct{ relay.Driver }
 
 func (deaf) Wake(string, string) {}
+
+// TestEntriesAtOnce shows that nothing waits for a ping when entries are appended at the
+// same time, in whatever order those who append them get to remember and to tell of it.
+func TestEntriesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, newPipes(), setting{limits: roomy(), driver: func(d relay.Driver) relay.Driver {
+			return &disordered{Driver: d, random: mathrand.New(mathrand.NewPCG(7, 1))}
+		}})
+		seller, buyer := s.person("seller"), s.person("buyer")
+		seller.meet("ses_1", buyer)
+		enclosure := func(p *person, id int) wire.M {
+			e, err := relay.Enclosure{
+				ID: wire.MessageID(fmt.Sprint("enc_", id)), Session: "ses_1", From: p.id, Time: p.now(), Kind: "note", Content: encoded(wire.M{"n": id}),
+			}.Sign(p.key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return wire.M{"entry": e.Value()}
+		}
+		lines := []*line{seller.dial(), buyer.dial(), buyer.dial()}
+		id, length := 0, uint64(0)
+		for range 200 {
+			start := time.Now()
+			var all sync.WaitGroup
+			for _, l := range lines {
+				all.Go(func() { l.takes("ses_1", length+1, length+4) })
+			}
+			for i, p := range []*person{seller, buyer, seller, buyer} {
+				id++
+				e := enclosure(p, id)
+				all.Go(func() {
+					if i < 3 {
+						p.do("append", e)
+						return
+					}
+					e["op"], e["ref"] = "append", "append"
+					if err := lines[2].ws.WriteMessage(websocket.TextMessage, []byte(s.value(e).Canonical())); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			length += 4
+			if waited := time.Since(start); waited > time.Second {
+				t.Fatalf("entries up to %d took %s", length, waited)
+			}
+		}
+	})
+}
+
+// A disordered driver answers transactions in another order than it has made them.
+type disordered struct {
+	relay.Driver
+	mu     sync.Mutex // guards random
+	random *mathrand.Rand
+}
+
+func (d *disordered) Update(ctx context.Context, f func(relay.Tx) error) error {
+	err := d.Driver.Update(ctx, f)
+	d.mu.Lock()
+	wait := time.Duration(d.random.IntN(4)) * time.Millisecond
+	d.mu.Unlock()
+	time.Sleep(wait)
+	return err
+}
 
 // TestRevocation shows which websockets end with which token.
 func TestRevocation(t *testing.T) {

@@ -22,7 +22,8 @@ type Driver interface {
 	View(ctx context.Context, f func(Reader) error) error
 
 	// Wake tells whoever listens for an agent, on this relay and on others that share
-	// the mail, that there is news in a session. Hints may be lost and doubled.
+	// the mail, that there is news in a session. Hints may be lost and doubled; two that
+	// become one are one that is lost.
 	Wake(agent, session string)
 
 	// Listen calls wake, which must not block, for each hint for an agent, until stop is

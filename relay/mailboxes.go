@@ -203,13 +203,8 @@ func (m *Mailboxes) room() error {
 	return nil
 }
 
-// changed tells the parties of a session that they or its state have changed.
-func (m *Mailboxes) changed(s *sessionRecord) {
-	m.recent.slot(s.Session).changes.Add(1)
-	m.wake(s)
-}
-
-// wake tells the parties of a session that there is news.
+// wake tells the parties of a session that there is news: an entry, or that they or its
+// state have changed.
 func (m *Mailboxes) wake(s *sessionRecord) {
 	for _, p := range s.Parties {
 		m.driver.Wake(string(p.Agent), string(s.Session))

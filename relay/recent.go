@@ -12,7 +12,7 @@ import (
 // is remembered is a hint: it may be of an earlier entry, or missing.
 type recents struct {
 	seed  maphash.Seed
-	slots [recentSlots]recentSlot
+	slots [recentSlots]atomic.Pointer[recentEntry] // each for all sessions with one hash
 }
 
 // Bounds of what is remembered: 16 MiB in all.
@@ -21,31 +21,25 @@ const (
 	recentSize  = 4 << 10 // bytes of an entry
 )
 
-// A recentSlot serves all sessions with one hash.
-type recentSlot struct {
-	last    atomic.Pointer[recentEntry]
-	changes atomic.Uint64 // how often parties or state of a session have changed
-}
-
 type recentEntry struct {
 	session wire.SessionID
 	entry   UnverifiedEntry
 }
 
-func (r *recents) slot(session wire.SessionID) *recentSlot {
+func (r *recents) slot(session wire.SessionID) *atomic.Pointer[recentEntry] {
 	return &r.slots[maphash.String(r.seed, string(session))%recentSlots]
 }
 
 // remember notes the last entry of a session.
 func (r *recents) remember(session wire.SessionID, e UnverifiedEntry) {
 	if len(e.Text) <= recentSize {
-		r.slot(session).last.Store(&recentEntry{session, e})
+		r.slot(session).Store(&recentEntry{session, e})
 	}
 }
 
 // entry returns entry n of a session, if it was the last a moment ago.
 func (r *recents) entry(session wire.SessionID, n uint64) *UnverifiedEntry {
-	last := r.slot(session).last.Load()
+	last := r.slot(session).Load()
 	if last == nil || last.session != session || last.entry.Number != n {
 		return nil
 	}

@@ -63,7 +63,6 @@ func (m *Mailboxes) Create(ctx context.Context, agent wire.AgentID, want Reserva
 	if err != nil {
 		return SessionInfo{}, err
 	}
-	m.recent.slot(info.Session).changes.Add(1)
 	for _, p := range info.Parties {
 		m.driver.Wake(string(p.Agent), string(info.Session))
 	}
@@ -242,7 +241,7 @@ func (m *Mailboxes) Join(ctx context.Context, agent wire.AgentID, session wire.S
 		return SessionInfo{}, err
 	}
 	if changed {
-		m.changed(s)
+		m.wake(s)
 	}
 	return info, nil
 }
@@ -296,7 +295,7 @@ func (m *Mailboxes) change(ctx context.Context, agent wire.AgentID, session wire
 		return do(tx, s, h, m.now())
 	})
 	if err == nil {
-		m.changed(s)
+		m.wake(s)
 	}
 	return err
 }

@@ -139,7 +139,7 @@ func (m *Mailboxes) sweepOne(ctx context.Context, at string, now time.Time) (end
 		return nil
 	})
 	if err == nil && (ended || removed) {
-		m.changed(s)
+		m.wake(s)
 	}
 	return ended, removed, freed, err
 }
