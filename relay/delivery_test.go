@@ -358,18 +358,39 @@ func TestEntriesAtOnce(t *testing.T) {
 			}
 			return wire.M{"entry": e.Value()}
 		}
+		const rounds, atOnce = 200, 4
 		lines := []*line{seller.dial(), buyer.dial(), buyer.dial()}
-		id, length := 0, uint64(0)
-		for range 200 {
-			start := time.Now()
-			var all sync.WaitGroup
-			for _, l := range lines {
-				all.Go(func() { l.takes("ses_1", length+1, length+4) })
+		came := make(chan struct{}, len(lines)*atOnce)
+		seller.do("append", enclosure(seller, rounds*atOnce))
+		for _, l := range lines {
+			if n := l.entry("ses_1"); n != 1 { // each is told of what comes from then on
+				t.Fatalf("entry %d", n)
 			}
+		}
+		for i, l := range lines {
+			go func() {
+				for n := uint64(2); n <= 1+rounds*atOnce; n++ {
+					if got := l.entry("ses_1"); got != n {
+						t.Errorf("%s: entry %d after %d", l.id, got, n-1)
+					}
+					if i < 2 { // for the third, too: it is the buyer's other connection
+						l.ack("ses_1", n)
+					}
+					came <- struct{}{}
+				}
+				for { // nothing waits for it to read
+					if _, _, err := l.ws.NextReader(); err != nil {
+						return
+					}
+				}
+			}()
+		}
+		for n := range rounds {
+			start := time.Now()
+			var said sync.WaitGroup
 			for i, p := range []*person{seller, buyer, seller, buyer} {
-				id++
-				e := enclosure(p, id)
-				all.Go(func() {
+				e := enclosure(p, n*atOnce+i)
+				said.Go(func() {
 					if i < 3 {
 						p.do("append", e)
 						return
@@ -380,11 +401,16 @@ func TestEntriesAtOnce(t *testing.T) {
 					}
 				})
 			}
-			all.Wait()
-			length += 4
-			if waited := time.Since(start); waited > time.Second {
-				t.Fatalf("entries up to %d took %s", length, waited)
+			for range len(lines) * atOnce {
+				<-came
 			}
+			said.Wait()
+			if waited := time.Since(start); waited > time.Second {
+				t.Fatalf("entries of round %d took %s", n, waited)
+			}
+		}
+		for _, l := range lines {
+			l.ws.Close()
 		}
 	})
 }
