@@ -268,7 +268,7 @@ func BenchmarkStored(b *testing.B) {
 		for total < storedMessages-10_000 {
 			grow(min(50_000, storedMessages-10_000-total))
 		}
-		last, lastRead, verifyLast := grow(10_000), read(), bareVerify(l)
+		last, cold, lastRead, verifyLast := grow(10_000), read(), read(), bareVerify(l)
 		info, err := os.Stat(l.path)
 		if err != nil {
 			b.Fatal(err)
@@ -278,6 +278,7 @@ func BenchmarkStored(b *testing.B) {
 		b.ReportMetric(float64(first)/float64(verify), "append-verifies@20k")
 		b.ReportMetric(float64(last)/float64(verifyLast), "append-verifies@end")
 		b.ReportMetric(float64(firstRead)/float64(verify), "read10-verifies@20k")
+		b.ReportMetric(float64(cold)/float64(verifyLast), "read10-verifies@end-cold") // pages that were not touched since they were written
 		b.ReportMetric(float64(lastRead)/float64(verifyLast), "read10-verifies@end")
 	}
 }
