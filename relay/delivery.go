@@ -39,7 +39,10 @@ type delivery struct {
 	after   wire.SessionID //
 	queue   []wire.SessionID
 	places  map[wire.SessionID]place
-	held    []wire.SessionID // have entries, and the window was full
+	held    []wire.SessionID // have entries, and the window was full: the one that waits longest first
+	frees   int              // how often something was acknowledged
+	tries   int              // how many that are held to try since then
+	more    bool             // there are others than held
 	later   []postponed      // are being appended to
 	tracks  map[wire.SessionID]*track
 	current wire.SessionID // whose turn it is
@@ -64,9 +67,9 @@ type postponed struct {
 type place byte
 
 const (
-	inHeld  place = iota + 1
-	inQueue       // the log is to be asked
-	hinted        // in the queue, for one hint
+	isHeld place = 1 << iota
+	isQueued
+	isUnsure // the log is to be asked
 )
 
 // A track is how far the delivery of one log has come.
@@ -88,7 +91,7 @@ func (c *socket) wake(session wire.SessionID) {
 	if i >= 0 {
 		d.later[i].hints++
 	} else {
-		d.enqueue(session, hinted)
+		d.enqueue(session, 0)
 	}
 	d.mu.Unlock()
 	if i < 0 {
@@ -128,12 +131,10 @@ func (c *socket) appended(session wire.SessionID, number uint64) {
 	}
 	hints := p.hints
 	d.later = slices.Delete(d.later, i, i+1)
-	switch hints {
-	case 0:
-	case 1:
-		d.enqueue(session, hinted)
-	default:
-		d.enqueue(session, inQueue)
+	if hints == 1 {
+		d.enqueue(session, 0)
+	} else if hints > 1 {
+		d.enqueue(session, isUnsure)
 	}
 	d.mu.Unlock()
 	if hints > 0 {
@@ -171,35 +172,84 @@ func (c *socket) rescan() {
 	c.deliverSoon()
 }
 
-// enqueue puts a session into the queue: for a hint, or to ask its log.
-func (d *delivery) enqueue(session wire.SessionID, why place) {
-	switch was := d.places[session]; {
-	case was == inQueue:
-	case was == hinted:
-		d.places[session] = inQueue
+// enqueue puts a session into the queue: for a hint, or if that is unsure to ask its log.
+func (d *delivery) enqueue(session wire.SessionID, unsure place) {
+	was := d.places[session]
+	switch {
+	case was&isQueued != 0:
+		unsure = isUnsure
 	case len(d.queue) >= maxQueued:
 		d.scan, d.after = true, ""
+		return
 	default:
-		if d.places == nil {
-			d.places = map[wire.SessionID]place{}
+		if was&isHeld != 0 {
+			unsure = isUnsure // it has entries already
 		}
-		if was == inHeld {
-			why = inQueue // it has entries already
-		}
-		d.places[session] = why
 		d.queue = append(d.queue, session)
+	}
+	if d.places == nil {
+		d.places = map[wire.SessionID]place{}
+	}
+	d.places[session] = was | isQueued | unsure
+}
+
+// next takes a session out of the queue, and reports whether it is there for one hint.
+func (d *delivery) next() (session wire.SessionID, hinted bool) {
+	session = d.queue[0]
+	d.queue = d.queue[1:]
+	was := d.places[session]
+	d.leave(session, isQueued|isUnsure)
+	return session, was&isUnsure == 0
+}
+
+func (d *delivery) leave(session wire.SessionID, where place) {
+	if d.places[session] &^= where; d.places[session] == 0 {
+		delete(d.places, session)
 	}
 }
 
-// release puts the sessions that were held back into the queue.
+// hold has a session wait until the window has room again.
+func (d *delivery) hold(session wire.SessionID) {
+	switch {
+	case d.places[session]&isHeld != 0:
+		return
+	case len(d.held) >= maxQueued:
+		d.more = true
+		return
+	}
+	if d.places == nil {
+		d.places = map[wire.SessionID]place{}
+	}
+	d.places[session] |= isHeld
+	d.held = append(d.held, session)
+}
+
+// freed notes that the window may have room for sessions that are held.
+func (d *delivery) freed() {
+	d.frees++
+	d.tries = len(d.held)
+}
+
+// mayRelease reports whether there is a held session to try, and room in the window.
+func (d *delivery) mayRelease() bool {
+	return (d.tries > 0 || d.more && len(d.held) == 0) && !d.isFull(0)
+}
+
+// release puts as many held sessions into the queue as the window may have room for. Each
+// is tried once after an acknowledgement: it may have an entry that is too large still.
 func (d *delivery) release() {
-	for _, session := range d.held {
-		if d.places[session] == inHeld {
-			delete(d.places, session)
-			d.enqueue(session, inQueue)
+	n := min(d.tries, len(d.held), max(1, windowEntries-d.entries))
+	for _, session := range d.held[:n] {
+		d.leave(session, isHeld)
+		d.enqueue(session, isUnsure)
+	}
+	d.tries -= n
+	if d.held = d.held[n:]; len(d.held) == 0 {
+		d.held, d.tries = nil, 0
+		if d.more {
+			d.more, d.scan, d.after = false, true, ""
 		}
 	}
-	d.held = nil
 }
 
 // deliverSoon starts the goroutine that delivers, unless it runs.
@@ -207,7 +257,7 @@ func (c *socket) deliverSoon() {
 	d := &c.delivery
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.running && (len(d.queue) > 0 || d.scan) && !c.closing.Load() {
+	if !d.running && (len(d.queue) > 0 || d.scan || d.mayRelease()) && !c.closing.Load() {
 		d.running = true
 		c.server.workers.do(c.deliver)
 	}
@@ -219,6 +269,9 @@ func (c *socket) deliver() {
 	d := &c.delivery
 	for {
 		d.mu.Lock()
+		if len(d.queue) == 0 && !d.scan && d.mayRelease() {
+			d.release()
+		}
 		if c.closing.Load() || len(d.queue) == 0 && !d.scan {
 			d.running = false
 			if len(d.queue) == 0 {
@@ -233,18 +286,16 @@ func (c *socket) deliver() {
 			c.look(after)
 			continue
 		}
-		session := d.queue[0]
-		d.queue = d.queue[1:]
-		why := d.places[session]
-		delete(d.places, session)
+		session, hinted := d.next()
 		d.current = session
 		t := d.track(session)
 		from, entries, size := uint64(0), min(turnEntries, windowEntries-d.entries), min(turnSize, windowSize-d.size)
 		if t.started {
 			from = t.sent + 1
 		}
+		frees := d.frees
 		d.mu.Unlock()
-		if why == hinted && c.pushRecent(session, from) {
+		if hinted && c.pushRecent(session, from) {
 			continue
 		}
 		if size <= 0 {
@@ -253,7 +304,7 @@ func (c *socket) deliver() {
 		n, err := c.server.mail.news(c.ctx, c.agent.ID, session, from, entries, size)
 		switch {
 		case err == nil:
-			c.tell(session, t, entries > 0, &n)
+			c.tell(session, t, entries > 0, frees, &n)
 		case CodeOf(err) == CodeNotFound:
 			d.mu.Lock()
 			d.forget(session)
@@ -287,12 +338,12 @@ func (c *socket) look(after wire.SessionID) {
 			sent = t.sent
 		}
 		if s.Length > sent || t != nil && t.seen != "" && t.seen != brief(c.server.mail.stateOf(&s), s.Parties) {
-			d.enqueue(s.Session, inQueue)
+			d.enqueue(s.Session, isUnsure)
 		}
 	}
 	for _, i := range invitations {
 		if t := d.tracks[i.Session]; t == nil || !t.invited {
-			d.enqueue(i.Session, inQueue)
+			d.enqueue(i.Session, isUnsure)
 		}
 	}
 	if d.after == after { // else it was told to start anew
@@ -328,7 +379,7 @@ func (d *delivery) forget(session wire.SessionID) {
 		d.free(t, len(t.sizes))
 		delete(d.tracks, session)
 	}
-	d.release()
+	d.freed()
 }
 
 // free takes the first n entries of a track out of the window.
@@ -353,8 +404,8 @@ func brief(state string, parties []Party) string {
 }
 
 // tell sends what is new in a session: that it is, and its entries, if they were asked
-// for.
-func (c *socket) tell(session wire.SessionID, t *track, asked bool, n *news) {
+// for, when something had been acknowledged so many times.
+func (c *socket) tell(session wire.SessionID, t *track, asked bool, frees int, n *news) {
 	mail, d := c.server.mail, &c.delivery
 	info := n.info
 	now := brief(mail.stateOf(&info), info.Parties)
@@ -387,10 +438,10 @@ func (c *socket) tell(session wire.SessionID, t *track, asked bool, n *news) {
 	defer d.mu.Unlock()
 	switch {
 	case t.sent >= info.Length:
-	case d.places[session] == 0 && (stuck || d.isFull(0)):
+	case d.places[session]&isQueued == 0 && (stuck && d.frees == frees || d.isFull(0)):
 		d.hold(session)
 	default:
-		d.enqueue(session, inQueue)
+		d.enqueue(session, isUnsure)
 	}
 }
 
@@ -400,14 +451,6 @@ func (c *socket) tell(session wire.SessionID, t *track, asked bool, n *news) {
 // isFull reports whether the window has no room for an entry. One goes always.
 func (d *delivery) isFull(size int) bool {
 	return d.entries >= windowEntries || d.entries > 0 && d.size+max(size, 1) > windowSize
-}
-
-func (d *delivery) hold(session wire.SessionID) {
-	if d.places == nil {
-		d.places = map[wire.SessionID]place{}
-	}
-	d.places[session] = inHeld
-	d.held = append(d.held, session)
 }
 
 // push sends a frame that needs no acknowledgement.
@@ -466,7 +509,7 @@ func (c *socket) acked(session wire.SessionID, number uint64) {
 		if number >= t.sent {
 			t.pinned = false
 		}
-		d.release()
+		d.freed()
 	}
 	d.mu.Unlock()
 	c.deliverSoon()
@@ -491,8 +534,8 @@ func (c *socket) resume(session wire.SessionID, number uint64) (answered func(),
 	}
 	d.free(t, len(t.sizes))
 	t.sent, t.started, t.pinned = number, true, true
-	d.release()
-	d.enqueue(session, inQueue)
+	d.freed()
+	d.enqueue(session, isUnsure)
 	return func() {
 		d.pushing.Unlock()
 		c.deliverSoon()

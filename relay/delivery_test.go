@@ -6,6 +6,7 @@ import (
 	mathrand "math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -429,6 +430,52 @@ func (d *disordered) Update(ctx context.Context, f func(relay.Tx) error) error {
 	d.mu.Unlock()
 	time.Sleep(wait)
 	return err
+}
+
+// TestManyWaitForTheWindow shows that an acknowledgement makes the relay look at as many of
+// the sessions that wait as there is room for, and not at all of them.
+func TestManyWaitForTheWindow(t *testing.T) {
+	const sessions, messages = 180, 3
+	var views *counting
+	limits := roomy()
+	limits.LivePerInitiator = sessions
+	s := listen(t, setting{limits: limits, driver: func(d relay.Driver) relay.Driver {
+		views = &counting{Driver: d}
+		return views
+	}})
+	seller, buyer := s.person("seller"), s.person("buyer")
+	for i := range sessions {
+		id := fmt.Sprint("ses_", i)
+		seller.meet(id, buyer)
+		for _, m := range seller.chain(id, messages, wire.M{"signal": "x"}) {
+			seller.do("append", wire.M{"entry": m.Value()})
+		}
+	}
+	l := buyer.dial()
+	before := views.n.Load()
+	for range sessions * messages {
+		v := l.push()
+		for text(v, "push") != "entry" {
+			v = l.push()
+		}
+		n, _ := v.Get("number")
+		number, _ := n.Int()
+		l.ack(text(v, "session_id"), uint64(number))
+	}
+	if looked := views.n.Load() - before; looked > 3*sessions*messages {
+		t.Errorf("the relay looked %d times for %d entries", looked, sessions*messages)
+	}
+}
+
+// A counting driver counts the transactions that read.
+type counting struct {
+	relay.Driver
+	n atomic.Int64
+}
+
+func (c *counting) View(ctx context.Context, f func(relay.Reader) error) error {
+	c.n.Add(1)
+	return c.Driver.View(ctx, f)
 }
 
 // TestRevocation shows which websockets end with which token.
