@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/concordia-node/concordia/node"
+	"github.com/concordia-node/concordia/offer"
 	"github.com/concordia-node/concordia/protocol"
 	"github.com/concordia-node/concordia/relay"
 	"github.com/concordia-node/concordia/session"
@@ -325,7 +326,6 @@ func TestReferenceOpens(t *testing.T) {
 	}{
 		{"the node accepts", true, 950.25, "", session.Agreed, "agreed", true},
 		{"the reference accepts", true, 900, "accept", session.Agreed, "agreed", true},
-		{"the reference commits", true, 900, "commit", session.Agreed, "agreed", true},
 		{"the reference rejects", true, 900, "reject", session.Rejected, "rejected", true},
 		{"the reference withdraws", true, 900, "withdraw", session.Rejected, "rejected", true},
 		{"a contact like any", false, 900, "", session.Agreed, "agreed", false},
@@ -368,4 +368,142 @@ func TestReferenceOpens(t *testing.T) {
 			r.agreesOn(p, id, receipt)
 		})
 	}
+}
+
+// The reference takes a commit for the agreement and nothing after it; here it asks the
+// offerer to commit as well (SPEC §5.2). After that both say AGREED, of two transcripts,
+// and there is no receipt that both could sign.
+func TestReferenceCommits(t *testing.T) {
+	w := newWorld(t)
+	r, p := w.reference("buyer", "seller"), w.party("seller", nil)
+	p.knows(r, true)
+	id := r.responds(p)
+	r.answer(p, id, wire.TypeOffer, price(900))
+	commit := r.sign("commit", nil)
+	_, err := r.append(commit)
+	w.must(err)
+	if v := p.has(id, 4); v.State != session.Active || member(commit, "state").Text() != "agreed" {
+		t.Errorf("the session is %s, with the reference %s", v.State, member(commit, "state"))
+	}
+	if v := p.move(id, wire.TypeCommit, wire.Value{}); v.State != session.Agreed {
+		t.Errorf("view %+v", v)
+	}
+	if answer := r.try("hear", wire.M{"message": take(w, r.came).Message.Value()}); member(answer, "error").Text() != "InvalidTransitionError" {
+		t.Errorf("the reference hears the second commit: %s", answer)
+	}
+	if answer := r.ask("verify", wire.M{"receipt": r.enclosed()}); member(answer, "binding").Text() != "error" {
+		t.Errorf("the reference finds its transcript in the receipt: %s", answer)
+	}
+}
+
+// What the reference lets itself do and the rules do not: the node ends the session, names
+// the rule, and keeps the message.
+func TestReferenceBreaks(t *testing.T) {
+	type step func(r *reference, p *party, id wire.SessionID) wire.M
+	for _, test := range []struct {
+		name   string
+		opens  bool
+		before step // returns how the move is made
+		move   string
+		rule   *wire.Rule
+	}{
+		{"accepts its own session", true, nil, "accept_session", session.RuleRole},
+		{"accepts what nobody offered", false, nil, "accept", session.RuleNoOffer},
+		{"accepts its own offer", false, func(r *reference, p *party, id wire.SessionID) wire.M {
+			r.answer(p, id, wire.TypeOffer, price(900))
+			r.play(p, id, "counter", terms(700))
+			return nil
+		}, "accept", session.RuleOwnOffer},
+		{"accepts a replaced offer", false, func(r *reference, p *party, id wire.SessionID) wire.M {
+			r.answer(p, id, wire.TypeOffer, price(900).With("offer_id", wire.Text("first")))
+			r.play(p, id, "counter", terms(700))
+			r.answer(p, id, wire.TypeCounter, price(800))
+			return wire.M{"offer_id": "first"}
+		}, "accept", session.RuleSuperseded},
+		{"offers beyond its own constraint", false, func(r *reference, p *party, id wire.SessionID) wire.M {
+			r.play(p, id, "constrain", wire.M{"constraints": wire.M{"price": wire.M{"max": 500}}})
+			return terms(700)
+		}, "offer", offer.RuleConstraint},
+		{"calls an offer complete that has no price", false, func(*reference, *party, wire.SessionID) wire.M {
+			return wire.M{"terms": wire.M{"lens": wire.M{"value": "50mm"}}}
+		}, "offer", offer.RuleComplete},
+		{"resolves as a party", false, func(*reference, *party, wire.SessionID) wire.M {
+			return wire.M{"proposed_terms": terms(700)["terms"]}
+		}, "resolve", session.RuleRole},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t)
+			r, p := w.reference("other", "own"), w.party("own", nil)
+			p.knows(r, true)
+			begin := r.responds
+			if test.opens {
+				begin = r.opens
+			}
+			id := begin(p)
+			var how wire.M
+			if test.before != nil {
+				how = test.before(r, p, id)
+			}
+			evidence := r.say(test.move, how)
+			v := p.in(id, session.Rejected)
+			if v.Ending == nil || v.Ending.Breach != test.rule.Name || v.Ending.By != r.agent {
+				t.Errorf("ending %+v, want breach of %s", v.Ending, test.rule.Name)
+			}
+			d := must[session.Document](w)(session.ReadDocument(must[wire.Value](w)(p.Document(w.ctx, id))))
+			if !d.Evidence.Equal(evidence.Value()) {
+				t.Error("the evidence is not kept")
+			}
+		})
+	}
+}
+
+// What the reference signs before it has heard everything has no place in the log, and its
+// Session, which cannot take that back, hears nothing more. So turns are strict.
+func TestReferenceOutOfTurn(t *testing.T) {
+	w := newWorld(t)
+	r, p := w.reference("buyer", "seller"), w.party("seller", nil)
+	p.knows(r, true)
+	id := r.responds(p)
+	v := p.move(id, wire.TypeOffer, price(900))
+	if _, err := r.append(r.sign("signal", wire.M{"term": "lens"})); relay.CodeOf(err) != relay.CodeChainConflict {
+		t.Errorf("the relay says %v", err)
+	}
+	if answer := r.try("hear", wire.M{"message": take(w, r.came).Message.Value()}); member(answer, "error").Text() != "ChainIntegrityError" {
+		t.Errorf("the reference hears the offer: %s", answer)
+	}
+	if now := must[node.View](w)(p.Session(w.ctx, id)); now.Version != v.Version {
+		t.Errorf("the node has %+v", now)
+	}
+}
+
+// Toward a contact with the reference implementation the node speaks once and waits, but
+// to leave, and does not commit first.
+func TestStrictTurns(t *testing.T) {
+	w := newWorld(t)
+	p, b := w.party("seller", nil), w.bare("buyer")
+	id := w.against(p, b)
+	refused := func(m wire.MessageType, body wire.Value) {
+		t.Helper()
+		if _, err := p.Move(w.ctx, node.Move{Session: id, Type: m, Body: body}); code(err) != node.CodePolicy {
+			t.Errorf("%s: %v", m, err)
+		}
+	}
+	p.move(id, wire.TypeOffer, price(9))
+	p.move(id, wire.TypeCounter, price(8)) // toward anybody else
+	w.must(p.SetContact(w.ctx, node.Contact{Agent: agent("buyer"), Reference: true}))
+	refused(wire.TypeCounter, price(7))
+	refused(wire.TypeInquire, encoded(wire.M{"term_ids": []string{"price"}}))
+	b.say(id, wire.TypeCounter, price(5).With("offer_id", wire.Text("o1")))
+	p.has(id, 5)
+	refused(wire.TypeCommit, wire.Value{})
+	p.move(id, wire.TypeCounter, price(6))
+	b.say(id, wire.TypeCommit, parsed("{}"))
+	p.has(id, 7)
+	p.move(id, wire.TypeCommit, wire.Value{}) // or there is no agreement
+	p.in(id, session.Agreed)
+
+	id = w.against(p, b)
+	p.move(id, wire.TypeOffer, price(9))
+	p.move(id, wire.TypeWithdraw, wire.Value{})
+	p.in(id, session.Rejected)
 }
