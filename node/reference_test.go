@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/concordia-node/concordia/node"
-	"github.com/concordia-node/concordia/offer"
 	"github.com/concordia-node/concordia/protocol"
 	"github.com/concordia-node/concordia/relay"
 	"github.com/concordia-node/concordia/session"
@@ -410,31 +409,31 @@ func TestReferenceBreaks(t *testing.T) {
 		opens  bool
 		before step // returns how the move is made
 		move   string
-		rule   *wire.Rule
+		rule   string
 	}{
-		{"accepts its own session", true, nil, "accept_session", session.RuleRole},
-		{"accepts what nobody offered", false, nil, "accept", session.RuleNoOffer},
+		{"accepts its own session", true, nil, "accept_session", "role"},
+		{"accepts what nobody offered", false, nil, "accept", "no-offer"},
 		{"accepts its own offer", false, func(r *reference, p *party, id wire.SessionID) wire.M {
 			r.answer(p, id, wire.TypeOffer, price(900))
 			r.play(p, id, "counter", terms(700))
 			return nil
-		}, "accept", session.RuleOwnOffer},
+		}, "accept", "own-offer"},
 		{"accepts a replaced offer", false, func(r *reference, p *party, id wire.SessionID) wire.M {
 			r.answer(p, id, wire.TypeOffer, price(900).With("offer_id", wire.Text("first")))
 			r.play(p, id, "counter", terms(700))
 			r.answer(p, id, wire.TypeCounter, price(800))
 			return wire.M{"offer_id": "first"}
-		}, "accept", session.RuleSuperseded},
+		}, "accept", "superseded"},
 		{"offers beyond its own constraint", false, func(r *reference, p *party, id wire.SessionID) wire.M {
 			r.play(p, id, "constrain", wire.M{"constraints": wire.M{"price": wire.M{"max": 500}}})
 			return terms(700)
-		}, "offer", offer.RuleConstraint},
+		}, "offer", "constraint"},
 		{"calls an offer complete that has no price", false, func(*reference, *party, wire.SessionID) wire.M {
 			return wire.M{"terms": wire.M{"lens": wire.M{"value": "50mm"}}}
-		}, "offer", offer.RuleComplete},
+		}, "offer", "offer-complete"},
 		{"resolves as a party", false, func(*reference, *party, wire.SessionID) wire.M {
 			return wire.M{"proposed_terms": terms(700)["terms"]}
-		}, "resolve", session.RuleRole},
+		}, "resolve", "role"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t)
@@ -451,8 +450,8 @@ func TestReferenceBreaks(t *testing.T) {
 			}
 			evidence := r.say(test.move, how)
 			v := p.in(id, session.Rejected)
-			if v.Ending == nil || v.Ending.Breach != test.rule.Name || v.Ending.By != r.agent {
-				t.Errorf("ending %+v, want breach of %s", v.Ending, test.rule.Name)
+			if v.Ending == nil || v.Ending.Breach != test.rule || v.Ending.By != r.agent {
+				t.Errorf("ending %+v, want breach of %s", v.Ending, test.rule)
 			}
 			d := must[session.Document](w)(session.ReadDocument(must[wire.Value](w)(p.Document(w.ctx, id))))
 			if !d.Evidence.Equal(evidence.Value()) {
