@@ -236,3 +236,10 @@ func (n *Node) standingOf(id wire.AgentID) Consent {
 	}
 	return Undecided
 }
+
+// runsReference reports whether an agent is a contact with the reference implementation.
+func (n *Node) runsReference(id wire.AgentID) bool {
+	n.contacts.mu.RLock()
+	defer n.contacts.mu.RUnlock()
+	return n.contacts.byID[wire.PlainDIDKey(id)].Reference
+}

@@ -210,6 +210,7 @@ type Contact struct {
 	// Reference says that the contact runs the reference implementation. A receipt that it
 	// proposes is signed if it agrees with the transcript in everything that both
 	// implementations derive in the same way; what else it says is its own word (SPEC §9.6.5).
+	// Toward it this node moves in strict turns and commits to nothing first.
 	Reference bool `json:"reference,omitempty"`
 
 	Consent Consent `json:"consent,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -124,12 +125,34 @@ func (n *Node) compose(ctx context.Context, l *live, m Move) error {
 	if m.Type == wire.TypeCommit && l.log.Session().State() == session.Agreed && (l.rec.Sealed || l.rec.Signed == l.log.Tip()) {
 		return refuse(CodePolicy, "the receipt is signed; nothing is left to commit")
 	}
+	if slices.ContainsFunc(l.log.Session().Parties(), n.runsReference) {
+		if err := n.spare(l, m.Type); err != nil {
+			return err
+		}
+	}
 	if err := n.allow(l, message); err != nil {
 		return err
 	}
 	next := l.rec
 	next.Pending, next.PendingAt = message.Value(), l.rec.Len
 	return n.commit(ctx, l, next, change{})
+}
+
+// spare refuses what a party with the reference implementation could not follow. What it
+// signed it cannot take back when another message came first, so that nobody speaks twice
+// running, but to leave. And its session ends with the first commit. l is locked.
+func (n *Node) spare(l *live, t wire.MessageType) error {
+	s := l.log.Session()
+	offer, by := s.Offer()
+	answers := s.State() == session.Active && offer != nil && wire.PlainDIDKey(by) == n.agent // another's commit
+	leaves := t == wire.TypeReject || t == wire.TypeWithdraw || t == wire.TypeDeclineSession
+	switch {
+	case t == wire.TypeCommit && !answers:
+		return refuse(CodePolicy, "the other side runs the reference implementation, which knows no commit after an accept or another commit: accept instead")
+	case l.rec.Len > 0 && wire.PlainDIDKey(l.rec.Last) == n.agent && !leaves:
+		return refuse(CodePolicy, "the other side runs the reference implementation, which takes strict turns: it is to speak now")
+	}
+	return nil
 }
 
 // sign makes a message at the end of a log. Its time is now, but never before the

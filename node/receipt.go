@@ -81,11 +81,8 @@ func (n *Node) takeReceipt(l *live, next *record, ch *change, e *relay.Enclosure
 // tolerates reports whether a receipt that a contact with the reference implementation
 // proposes agrees with the transcript in what both implementations derive. l is locked.
 func (n *Node) tolerates(l *live, e *relay.Enclosure) bool {
-	n.contacts.mu.RLock()
-	reference := n.contacts.byID[wire.PlainDIDKey(e.From)].Reference
-	n.contacts.mu.RUnlock()
 	a, err := attest.ReadAttestation(e.Content)
-	return reference && err == nil &&
+	return n.runsReference(e.From) && err == nil &&
 		wire.Run(&session.ReceiptSubject{Receipt: a, Transcript: l.log, Now: n.now()}, session.ReceiptChecks()...).Err() == nil
 }
 

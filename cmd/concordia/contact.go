@@ -25,7 +25,8 @@ func (a *app) contactAddCommand() *cobra.Command {
 		Long: `add adds an agent to the contacts of the node of --dir. A did:key id says its key itself;
 of another id, --public-key does. --url is the origin of the agent's node, for direct delivery.
 --allow lets its invitations through, and --deny refuses them, without the agent learning
-of it.`,
+of it. --reference says that the agent runs the reference implementation: it is dealt with in
+strict turns, and what its receipts say beyond the transcript is tolerated.`,
 		Example: `  concordia contact add did:key:z6Mk... --name ada --allow --dir seller
   concordia contact add did:web:ada.example --public-key fz3Q... --url https://ada.example --dir seller`,
 	}
@@ -35,6 +36,7 @@ of it.`,
 	f.StringArrayVar(&keys, "public-key", nil, "public `key` in base64url (repeatable)")
 	f.BoolVar(&allow, "allow", false, "let its invitations through")
 	f.BoolVar(&deny, "deny", false, "refuse its invitations")
+	f.BoolVar(&c.Reference, "reference", false, "it runs the reference implementation")
 	return a.nodeVerb(cmd, defaultPatience, func(ctx context.Context, v *nodeVerb, args []string) error {
 		c.Agent = wire.AgentID(args[0])
 		switch {
