@@ -111,11 +111,9 @@ it. The last delegate becomes the subject. Links of others verify with --keys.`,
 		if err != nil {
 			return err
 		}
-		files := make([]wire.Value, len(args))
-		for n, path := range args {
-			if files[n], err = readJSONInput(path); err != nil {
-				return err
-			}
+		files, err := readJSONInputs(args)
+		if err != nil {
+			return err
 		}
 		return a.artifact(issuer.Delegate(files[0], files[1:]...))
 	}

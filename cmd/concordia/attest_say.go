@@ -143,36 +143,21 @@ concordia verify --signer ID and the key that they know of that agent.`,
 }
 
 func (a *app) envelopeCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.makesOf(&cobra.Command{
 		Use: "envelope RECEIPT", Short: "Tell another trust system of a session, in its format",
 		Long: `envelope makes a trust-evidence envelope of a receipt, which has to verify with
 --keys and to bind its outcome. It tells no terms. The subject is the first party
 unless --subject names another.`,
 		Example: `  concordia attest envelope receipt.json --key provider.key --keys keys.json --subject did:web:seller.example`,
 		Args:    cli.Takes,
-	}
-	i := a.issue(cmd).draft(cmd).with(cmd,
+	}, func(i attest.Issuer, draft wire.Value, of []wire.Value) (wire.Value, error) {
+		return i.Envelope(receiptIn(of[0]), draft)
+	},
 		[4]string{"subject", "subject.did", "`id` of the party that it is about", "text"},
 		[4]string{"kid", "provider.kid", "`DID URL` of your key", "text"},
 		[4]string{"visibility", "visibility", "public, restricted or private", "text"},
 		[4]string{"expires", "expires_at", "last `time` at which it stands, in a week by default", "time"},
 	)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		issuer, err := i.issuer()
-		if err != nil {
-			return err
-		}
-		receipt, err := readJSONInput(args[0])
-		if err != nil {
-			return err
-		}
-		draft, err := i.read(cmd)
-		if err != nil {
-			return err
-		}
-		return a.artifact(issuer.Envelope(receiptIn(receipt), draft))
-	}
-	return cmd
 }
 
 // receiptIn returns the receipt of a transcript file, and a receipt itself.
