@@ -75,13 +75,13 @@ func (a *app) issue(cmd *cobra.Command) *issuing {
 	f.StringVar(&i.key, "key", "", "key `file` of who signs (concordia id new)")
 	f.StringVar(&i.passphraseFile, "passphrase-file", "", "`file` whose first line opens the key")
 	f.StringArrayVar(&i.keyFiles, "keys", nil, "JSON `file` with the public keys of others (repeatable)")
-	f.StringVar(&i.at, "at", "", "`time` to issue at instead of now")
+	f.StringVar(&i.at, "at", "", "issue at this `time` instead of now")
 	return i
 }
 
 // draft adds the flag for a draft in a file.
 func (i *issuing) draft(cmd *cobra.Command) *issuing {
-	cmd.Flags().StringVar(&i.in, "in", "", "JSON `file` with what the artifact says; flags go before it")
+	cmd.Flags().StringVar(&i.in, "in", "", "JSON `file` with what is said; flags go before it")
 	return i
 }
 

@@ -69,7 +69,7 @@ by nobody: what is signed are the predicate, the commitments and the proof.`,
 	cmd.Flags().StringVar(&participants, "participants", "", "comma-separated `ids` of who has to commit")
 	cmd.Flags().StringVar(&predicate, "predicate", "", "JSON `file` with the closure predicate")
 	cmd.Flags().StringVar(&deadline, "deadline", "", "first `time` at which it can no longer take effect")
-	cmd.Flags().StringVar(&at.at, "at", "", "`time` to propose at instead of now")
+	cmd.Flags().StringVar(&at.at, "at", "", "propose at this `time` instead of now")
 	return cmd
 }
 
@@ -140,7 +140,7 @@ func (a *app) passing(use, short, long, example string, pass func(f attest.Verif
 		},
 	}
 	cmd.Flags().StringArrayVar(&i.keyFiles, "keys", nil, "JSON `file` with the public keys to trust (repeatable)")
-	cmd.Flags().StringVar(&i.at, "at", "", "`time` to judge at instead of now")
+	cmd.Flags().StringVar(&i.at, "at", "", "judge at this `time` instead of now")
 	return cmd
 }
 
@@ -208,7 +208,7 @@ func (a *app) chainUnwindCommand() *cobra.Command {
 		Example: `  concordia attest chain unwind open.json --reason explicit_withdrawal --key b.key`,
 		Args:    cli.Takes,
 	}, inSession(cmpc.Dissolve),
-		[4]string{"reason", "dissolution_reason", "predicate_failed, timeout, explicit_withdrawal or mandate_violation", "text"},
+		[4]string{"reason", "dissolution_reason", "`word`: predicate_failed, timeout, explicit_withdrawal or mandate_violation", "text"},
 		[4]string{"details", "dissolution_details", "JSON `file` with details", "json"},
 	)
 }

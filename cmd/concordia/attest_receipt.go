@@ -155,11 +155,11 @@ fulfilled, partial, unfulfilled, disputed, pending, fulfilled_with_mediation.`,
 	}, func(i attest.Issuer, draft wire.Value, of []wire.Value) (wire.Value, error) {
 		return i.Confirm(receiptIn(of[0]), draft)
 	},
-		[4]string{"status", "status", "what became of the agreement", "text"},
-		[4]string{"confirms", "counterparty_attestation.confirms_fulfillment", "true or false; by default what the status says", "bool"},
+		[4]string{"status", "status", "`status`: what became of the agreement", "text"},
+		[4]string{"confirms", "counterparty_attestation.confirms_fulfillment", "`true|false`; by default what the status says", "bool"},
 		[4]string{"notes", "counterparty_attestation.notes", "`text` without prices, amounts or quantities", "text"},
 		[4]string{"settled-at", "settled_at", "`time` of the settlement, now by default", "time"},
-		[4]string{"protocol", "settlement_protocol", "acp, ap2, x402, stripe, lightning, escrow or custom", "text"},
+		[4]string{"protocol", "settlement_protocol", "`name`: acp, ap2, x402, stripe, lightning, escrow or custom", "text"},
 	)
 }
 
