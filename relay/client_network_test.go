@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,8 +24,8 @@ const (
 	faultHalfOpen              // nothing passes any more, and nobody is told
 	faultDeaf                  // what the relay says, acknowledgements among it, is lost
 	faultMute                  // what the client says is lost
-	faultStalled               // nothing passes for a while
-	faultSlow                  // everything takes a while
+	faultStalled               // what is said waits until more is said
+	faultPieces                // everything passes in pieces of a few bytes
 	allFaults     int   = iota
 )
 
@@ -89,8 +90,8 @@ func (n *network) accept() {
 		n.conns[client], n.conns[server] = struct{}{}, struct{}{}
 		c.left = 2<<10 + n.chance.IntN(60<<10)
 		n.mu.Unlock()
-		n.work.Go(func() { c.carry(client, server, true) })
-		n.work.Go(func() { c.carry(server, client, false) })
+		n.work.Go(func() { c.carry(client, server, toRelay) })
+		n.work.Go(func() { c.carry(server, client, toClient) })
 	}
 }
 
@@ -99,15 +100,23 @@ type cable struct {
 	n              *network
 	client, server net.Conn
 
-	mu          sync.Mutex
-	left        int // bytes, until something happens
-	loses       [2]bool
-	slow        bool
-	stalledTill time.Time
+	mu     sync.Mutex
+	left   int // bytes, until something happens
+	pieces bool
+	to     [2]struct { // the client, the relay
+		lost    bool
+		stalled int // how many times more it is not passed on
+	}
 }
 
+// Directions of a cable.
+const (
+	toClient = iota
+	toRelay
+)
+
 // carry passes bytes on in one direction.
-func (c *cable) carry(from, to net.Conn, toRelay bool) {
+func (c *cable) carry(from, to net.Conn, direction int) {
 	defer func() {
 		c.client.Close()
 		c.server.Close()
@@ -115,35 +124,49 @@ func (c *cable) carry(from, to net.Conn, toRelay bool) {
 		delete(c.n.conns, from)
 		c.n.mu.Unlock()
 	}()
+	var said []byte // and not passed on
 	buf := make([]byte, 16<<10)
 	for {
 		size, err := from.Read(buf)
 		if err != nil {
 			return
 		}
-		pass, wait, ok := c.strike(size, toRelay)
-		if !ok {
-			return
-		}
-		if wait > 0 {
-			<-time.After(wait)
-		}
-		if pass {
-			if _, err := to.Write(buf[:size]); err != nil {
+		said = append(said, buf[:size]...)
+		switch c.strike(size, direction) {
+		case passes:
+			if _, err := to.Write(said); err != nil {
 				return
 			}
+		case passesInPieces:
+			for piece := range slices.Chunk(said, 7) {
+				if _, err := to.Write(piece); err != nil {
+					return
+				}
+			}
+		case waits:
+			continue
+		case ends:
+			return
 		}
+		said = said[:0]
 	}
 }
 
+// What becomes of some bytes.
+type fate int
+
+const (
+	passes fate = iota
+	passesInPieces
+	waits
+	isLost
+	ends
+)
+
 // strike decides what happens to some bytes.
-func (c *cable) strike(size int, toRelay bool) (pass bool, wait time.Duration, ok bool) {
+func (c *cable) strike(size, direction int) fate {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	direction := 0
-	if toRelay {
-		direction = 1
-	}
 	if c.left -= size; c.left < 0 {
 		c.n.mu.Lock()
 		broken, f := c.n.broken, fault(c.n.chance.IntN(allFaults))
@@ -155,24 +178,30 @@ func (c *cable) strike(size int, toRelay bool) (pass bool, wait time.Duration, o
 		switch {
 		case !broken:
 		case f == faultCut:
-			return false, 0, false
+			return ends
 		case f == faultHalfOpen:
-			c.loses = [2]bool{true, true}
+			c.to[toClient].lost, c.to[toRelay].lost = true, true
 		case f == faultDeaf:
-			c.loses[0] = true
+			c.to[toClient].lost = true
 		case f == faultMute:
-			c.loses[1] = true
+			c.to[toRelay].lost = true
 		case f == faultStalled:
-			c.stalledTill = time.Now().Add(50 * time.Millisecond)
-		case f == faultSlow:
-			c.slow = true
+			c.to[toClient].stalled, c.to[toRelay].stalled = 2, 2
+		case f == faultPieces:
+			c.pieces = true
 		}
 	}
-	wait = time.Until(c.stalledTill)
-	if c.slow {
-		wait += time.Millisecond
+	at := &c.to[direction]
+	switch {
+	case at.lost:
+		return isLost
+	case at.stalled > 0:
+		at.stalled--
+		return waits
+	case c.pieces:
+		return passesInPieces
 	}
-	return !c.loses[direction], wait, true
+	return passes
 }
 
 // TestNetworkFaults: whatever the network does, each message is handed over to each
@@ -249,7 +278,7 @@ func faultyNetwork(t *testing.T, messages int) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	t.Logf("cut %d, half-open %d, deaf %d, mute %d, stalled %d, slow %d", n.counts[faultCut], n.counts[faultHalfOpen], n.counts[faultDeaf], n.counts[faultMute], n.counts[faultStalled], n.counts[faultSlow])
+	t.Logf("cut %d, half-open %d, deaf %d, mute %d, stalled %d, in pieces %d", n.counts[faultCut], n.counts[faultHalfOpen], n.counts[faultDeaf], n.counts[faultMute], n.counts[faultStalled], n.counts[faultPieces])
 	for f, count := range n.counts {
 		if count == 0 {
 			t.Errorf("fault %d did not happen", f)

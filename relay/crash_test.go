@@ -1,20 +1,19 @@
 package relay_test
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"maps"
-	mathrand "math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/concordia-node/concordia/internal/crashtest"
 	"github.com/concordia-node/concordia/relay"
 	"github.com/concordia-node/concordia/relay/boltmail"
 	"github.com/concordia-node/concordia/wire"
@@ -275,42 +274,27 @@ func mailInvitations(t *testing.T, m *relay.Mailboxes, agent wire.AgentID) []rel
 // acknowledgements, and notes what it acknowledged.
 func killed(t *testing.T, path string, said map[wire.SessionID]acknowledged) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), crashEnv+"="+path)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	after := mathrand.IntN(200)
-	lines := bufio.NewScanner(out)
-	for n := 0; lines.Scan(); n++ {
+	crashtest.Kill(t, crashEnv, path, 200, func(line string) error {
 		var what, hash string
 		var session wire.SessionID
 		var number uint64
-		if _, err := fmt.Sscanf(lines.Text(), "%s %s %d %s", &what, &session, &number, &hash); err != nil || what == "error" {
-			t.Errorf("the process says %q", lines.Text())
-			break
+		if _, err := fmt.Sscanf(line, "%s %s %d %s", &what, &session, &number, &hash); err != nil {
+			return err
 		}
 		s := said[session]
-		if what == "acked" {
+		switch what {
+		case "acked":
 			s.cursor = max(s.cursor, number)
-		} else {
-			s.length = number
-			if s.tip, err = wire.ParseHash(hash); err != nil {
-				t.Fatal(err)
+		case "error":
+			return errors.New("it has failed")
+		default:
+			tip, err := wire.ParseHash(hash)
+			if err != nil {
+				return err
 			}
+			s.length, s.tip = number, tip
 		}
 		said[session] = s
-		if n == after {
-			cmd.Process.Kill() // and read on: what was said before counts
-		}
-	}
-	cmd.Process.Kill()
-	cmd.Wait()
+		return nil
+	})
 }

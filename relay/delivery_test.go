@@ -346,7 +346,7 @@ func (deaf) Wake(string, string) {}
 func TestEntriesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, newPipes(), setting{limits: roomy(), driver: func(d relay.Driver) relay.Driver {
-			return &disordered{Driver: d, random: mathrand.New(mathrand.NewPCG(7, 1))}
+			return &disordered{Driver: d, wait: time.Sleep, random: mathrand.New(mathrand.NewPCG(7, 1))}
 		}})
 		seller, buyer := s.person("seller"), s.person("buyer")
 		seller.meet("ses_1", buyer)
@@ -419,6 +419,7 @@ func TestEntriesAtOnce(t *testing.T) {
 // A disordered driver answers transactions in another order than it has made them.
 type disordered struct {
 	relay.Driver
+	wait   func(time.Duration)
 	mu     sync.Mutex // guards random
 	random *mathrand.Rand
 }
@@ -426,9 +427,9 @@ type disordered struct {
 func (d *disordered) Update(ctx context.Context, f func(relay.Tx) error) error {
 	err := d.Driver.Update(ctx, f)
 	d.mu.Lock()
-	wait := time.Duration(d.random.IntN(4)) * time.Millisecond
+	after := time.Duration(d.random.IntN(4)) * time.Millisecond
 	d.mu.Unlock()
-	time.Sleep(wait)
+	d.wait(after)
 	return err
 }
 

@@ -3,6 +3,7 @@ package relay_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,19 +27,27 @@ func TestUntakenPages(t *testing.T) {
 		p.do("append", wire.M{"entry": m.Value()})
 	}
 	before := heap()
+	var asking sync.WaitGroup
+	var lines []*line
 	for range connections {
 		line := q.dial()
-		go func() {
+		lines = append(lines, line)
+		asking.Go(func() {
 			for i := range 16 {
-				_ = line.ws.WriteMessage(websocket.TextMessage, []byte(fmt.Sprintf(`{"op":"read","ref":"%d","session_id":"s","from":1}`, i)))
+				if err := line.ws.WriteMessage(websocket.TextMessage, []byte(fmt.Sprintf(`{"op":"read","ref":"%d","session_id":"s","from":1}`, i))); err != nil {
+					t.Error(err)
+				}
 			}
-		}()
+		})
+	}
+	asking.Wait()
+	for _, line := range lines { // an answer is under way when it has begun
+		if _, err := line.ws.NetConn().Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	most := int64(0)
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
 	for range 20 {
-		<-tick.C
 		most = max(most, heap()-before)
 	}
 	// One answer of each connection, and what it is made of.

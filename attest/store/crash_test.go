@@ -1,19 +1,17 @@
 package store_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/concordia-node/concordia/attest/store"
+	"github.com/concordia-node/concordia/internal/crashtest"
 	"github.com/concordia-node/concordia/wire"
 )
 
@@ -128,36 +126,15 @@ func TestKill(t *testing.T) {
 // acknowledgements, and notes the last word on each artifact.
 func killed(t *testing.T, path string, said map[wire.Hash]string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), crashEnv+"="+path)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	after := rand.IntN(300)
-	lines := bufio.NewScanner(out)
-	for n := 0; lines.Scan(); n++ {
+	crashtest.Kill(t, crashEnv, path, 300, func(line string) error {
 		var what, text string
-		if _, err := fmt.Sscan(lines.Text(), &what, &text); err != nil {
-			t.Errorf("the process says %q", lines.Text())
-			break
+		if _, err := fmt.Sscan(line, &what, &text); err != nil {
+			return err
 		}
 		hash, err := wire.ParseHash(text)
-		if err != nil {
-			t.Errorf("the process says %q", lines.Text())
-			break
+		if err == nil {
+			said[hash] = what
 		}
-		said[hash] = what
-		if n == after {
-			cmd.Process.Kill() // and read on: what was said before counts
-		}
-	}
-	cmd.Process.Kill()
-	cmd.Wait()
+		return err
+	})
 }

@@ -52,11 +52,7 @@ func Open(path string, opts *Options) (*Store, error) {
 		return nil
 	})
 	if isEmpty && err == nil {
-		err = db.Commit(context.Background(), groupcommit.Op{Apply: func(tx *bolt.Tx) error {
-			_, err := tx.CreateBucketIfNotExists(bucketArtifacts)
-			_, errIndex := tx.CreateBucketIfNotExists(bucketIndex)
-			return errors.Join(err, errIndex)
-		}})
+		err = db.Commit(context.Background(), groupcommit.CreateBuckets(bucketArtifacts, bucketIndex))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening artifact store %s: %w", path, err), db.Close())

@@ -33,7 +33,7 @@ type source struct {
 
 func (s *source) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&s.keyFiles, "keys", nil, "JSON `file` with the public keys to trust (repeatable)")
-	cmd.Flags().StringVar(&s.session, "session", "", "the session to read, of a database with several")
+	cmd.Flags().StringVar(&s.session, "session", "", "`id` of the session to read, of a database with several")
 	importFlag(cmd, &s.imported)
 }
 

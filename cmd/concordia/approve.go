@@ -38,7 +38,7 @@ tried, 4 something is still asked for.`,
 	f.StringVar(&approver, "approver-key", "", "key `file` of the approver")
 	f.StringVar(&passphraseFile, "approver-passphrase-file", "", "`file` whose first line opens that key")
 	f.StringVar(&artifact, "artifact", "", "JSON `file` with a signed artifact to take in")
-	f.StringVar(&move, "for", "accept", "the move that is to be let through: accept or commit")
+	f.StringVar(&move, "for", "accept", "`move` that is to be let through: accept or commit")
 	f.StringVar(&bundle, "bundle", "", "`id` of the bundle that is to be accepted")
 	f.StringArrayVar(&terms, "term", nil, "`NAME=VALUE` of what is to be accepted of a conditional offer (repeatable)")
 	f.BoolVar(&deny, "deny", false, "sign a denial")

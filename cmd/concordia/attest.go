@@ -75,13 +75,13 @@ func (a *app) issue(cmd *cobra.Command) *issuing {
 	f.StringVar(&i.key, "key", "", "key `file` of who signs (concordia id new)")
 	f.StringVar(&i.passphraseFile, "passphrase-file", "", "`file` whose first line opens the key")
 	f.StringArrayVar(&i.keyFiles, "keys", nil, "JSON `file` with the public keys of others (repeatable)")
-	f.StringVar(&i.at, "at", "", "`time` to issue at instead of now")
+	f.StringVar(&i.at, "at", "", "issue at this `time` instead of now")
 	return i
 }
 
 // draft adds the flag for a draft in a file.
 func (i *issuing) draft(cmd *cobra.Command) *issuing {
-	cmd.Flags().StringVar(&i.in, "in", "", "JSON `file` with what the artifact says; flags go before it")
+	cmd.Flags().StringVar(&i.in, "in", "", "JSON `file` with what is said; flags go before it")
 	return i
 }
 
@@ -224,6 +224,18 @@ func readJSONInput(path string) (wire.Value, error) {
 	return v, nil
 }
 
+// readJSONInputs reads each as readJSONInput does.
+func readJSONInputs(paths []string) ([]wire.Value, error) {
+	list := make([]wire.Value, len(paths))
+	for n, path := range paths {
+		var err error
+		if list[n], err = readJSONInput(path); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
 // artifact prints what was made: canonical JSON, with --json or without.
 func (a *app) artifact(v wire.Value, err error) error {
 	if err != nil {
@@ -235,10 +247,19 @@ func (a *app) artifact(v wire.Value, err error) error {
 
 // makes is a command that makes an artifact of a draft alone.
 func (a *app) makes(cmd *cobra.Command, make func(attest.Issuer, wire.Value) (wire.Value, error), flags ...[4]string) *cobra.Command {
-	i := a.issue(cmd).draft(cmd).with(cmd, flags...)
 	cmd.Args = cobra.NoArgs
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	return a.makesOf(cmd, func(i attest.Issuer, draft wire.Value, _ []wire.Value) (wire.Value, error) { return make(i, draft) }, flags...)
+}
+
+// makesOf is a command that makes an artifact of a draft and of files, its arguments.
+func (a *app) makesOf(cmd *cobra.Command, make func(i attest.Issuer, draft wire.Value, of []wire.Value) (wire.Value, error), flags ...[4]string) *cobra.Command {
+	i := a.issue(cmd).draft(cmd).with(cmd, flags...)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		issuer, err := i.issuer()
+		if err != nil {
+			return err
+		}
+		of, err := readJSONInputs(args)
 		if err != nil {
 			return err
 		}
@@ -246,7 +267,7 @@ func (a *app) makes(cmd *cobra.Command, make func(attest.Issuer, wire.Value) (wi
 		if err != nil {
 			return err
 		}
-		return a.artifact(make(issuer, draft))
+		return a.artifact(make(issuer, draft, of))
 	}
 	return cmd
 }

@@ -69,7 +69,7 @@ by nobody: what is signed are the predicate, the commitments and the proof.`,
 	cmd.Flags().StringVar(&participants, "participants", "", "comma-separated `ids` of who has to commit")
 	cmd.Flags().StringVar(&predicate, "predicate", "", "JSON `file` with the closure predicate")
 	cmd.Flags().StringVar(&deadline, "deadline", "", "first `time` at which it can no longer take effect")
-	cmd.Flags().StringVar(&at.at, "at", "", "`time` to propose at instead of now")
+	cmd.Flags().StringVar(&at.at, "at", "", "propose at this `time` instead of now")
 	return cmd
 }
 
@@ -81,46 +81,41 @@ func (a *app) chainSession(s *cmpc.ChainSession, err error) error {
 	return a.artifact(s.Value(), nil)
 }
 
-func readChainSession(path string) (*cmpc.ChainSession, error) {
-	v, err := readJSONInput(path)
+// readChainSession reads a session and the files behind it.
+func readChainSession(paths []string) (*cmpc.ChainSession, []wire.Value, error) {
+	files, err := readJSONInputs(paths)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	s, err := cmpc.ReadChainSession(v)
+	s, err := cmpc.ReadChainSession(files[0])
 	if err != nil {
-		return nil, cli.Exit(cli.Rejected, err)
+		return nil, nil, cli.Exit(cli.Rejected, err)
 	}
-	return s, nil
+	return s, files[1:], nil
+}
+
+// inSession makes an artifact of a draft and of the session in a file.
+func inSession(make func(attest.Issuer, wire.Value, *cmpc.ChainSession) (wire.Value, error)) func(attest.Issuer, wire.Value, []wire.Value) (wire.Value, error) {
+	return func(i attest.Issuer, draft wire.Value, of []wire.Value) (wire.Value, error) {
+		s, err := cmpc.ReadChainSession(of[0])
+		if err != nil {
+			return wire.Value{}, err
+		}
+		return make(i, draft, s)
+	}
 }
 
 func (a *app) chainCommitCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.makesOf(&cobra.Command{
 		Use: "commit SESSION", Short: "Commit in a chain session, if all the others do",
 		Long:    `commit makes a commitment that takes effect only if the session is activated.`,
 		Example: `  concordia attest chain commit session.json --key a.key --terms terms.json`,
 		Args:    cli.Takes,
-	}
-	i := a.issue(cmd).draft(cmd).with(cmd,
+	}, inSession(cmpc.Commit),
 		[4]string{"terms", "commitment_terms", "JSON `file` with what you commit to", "json"},
 		[4]string{"mandate", "mandate_proof_id", "`URN` of the mandate you commit under", "text"},
 		[4]string{"expires", "expires_at", "last `time` at which it stands, the deadline by default", "time"},
 	)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		issuer, err := i.issuer()
-		if err != nil {
-			return err
-		}
-		s, err := readChainSession(args[0])
-		if err != nil {
-			return err
-		}
-		draft, err := i.read(cmd)
-		if err != nil {
-			return err
-		}
-		return a.artifact(cmpc.Commit(issuer, draft, s))
-	}
-	return cmd
 }
 
 // passing is a command that brings a session into another state. It signs nothing.
@@ -137,21 +132,15 @@ func (a *app) passing(use, short, long, example string, pass func(f attest.Verif
 			if err != nil {
 				return err
 			}
-			s, err := readChainSession(args[0])
+			s, files, err := readChainSession(args)
 			if err != nil {
 				return err
-			}
-			files := make([]wire.Value, len(args)-1)
-			for n, path := range args[1:] {
-				if files[n], err = readJSONInput(path); err != nil {
-					return err
-				}
 			}
 			return a.chainSession(pass(attest.Verifier{Keys: keys, Now: now}, s, files))
 		},
 	}
 	cmd.Flags().StringArrayVar(&i.keyFiles, "keys", nil, "JSON `file` with the public keys to trust (repeatable)")
-	cmd.Flags().StringVar(&i.at, "at", "", "`time` to judge at instead of now")
+	cmd.Flags().StringVar(&i.at, "at", "", "judge at this `time` instead of now")
 	return cmd
 }
 
@@ -199,7 +188,7 @@ others and signs a proof if it is satisfied before the deadline.`,
 		if err != nil {
 			return err
 		}
-		s, err := readChainSession(args[0])
+		s, files, err := readChainSession(args)
 		if err != nil {
 			return err
 		}
@@ -207,42 +196,19 @@ others and signs a proof if it is satisfied before the deadline.`,
 		if err != nil {
 			return err
 		}
-		files := make([]wire.Value, len(args)-1)
-		for n, path := range args[1:] {
-			if files[n], err = readJSONInput(path); err != nil {
-				return err
-			}
-		}
 		return a.artifact(cmpc.Activate(issuer, s, p, files))
 	}
 	return cmd
 }
 
 func (a *app) chainUnwindCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.makesOf(&cobra.Command{
 		Use: "unwind SESSION", Short: "Dissolve an open session",
 		Long:    `unwind makes the record that dissolves a session, and with it its commitments.`,
 		Example: `  concordia attest chain unwind open.json --reason explicit_withdrawal --key b.key`,
 		Args:    cli.Takes,
-	}
-	i := a.issue(cmd).draft(cmd).with(cmd,
-		[4]string{"reason", "dissolution_reason", "predicate_failed, timeout, explicit_withdrawal or mandate_violation", "text"},
+	}, inSession(cmpc.Dissolve),
+		[4]string{"reason", "dissolution_reason", "`word`: predicate_failed, timeout, explicit_withdrawal or mandate_violation", "text"},
 		[4]string{"details", "dissolution_details", "JSON `file` with details", "json"},
 	)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		issuer, err := i.issuer()
-		if err != nil {
-			return err
-		}
-		s, err := readChainSession(args[0])
-		if err != nil {
-			return err
-		}
-		draft, err := i.read(cmd)
-		if err != nil {
-			return err
-		}
-		return a.artifact(cmpc.Dissolve(issuer, draft, s))
-	}
-	return cmd
 }

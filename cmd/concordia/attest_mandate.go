@@ -12,18 +12,19 @@ import (
 )
 
 func (a *app) mandateCommand() *cobra.Command {
-	return group("mandate", "Let another agent act for you, within limits", "  concordia attest mandate issue --help",
+	return group("mandate", "Let another agent act for you, within limits", `  concordia attest mandate issue --key boss.key --subject did:web:agent.example --constraints limits.json --until 2026-12-31T23:59:59Z
+  concordia attest mandate check mandate.json --action action.json --uses 0 --keys keys.json`,
 		a.mandateIssueCommand(), a.mandateLinkCommand(), a.mandateDelegateCommand(), a.mandateCheckCommand())
 }
 
 // validity are the flags of when a mandate is in force.
 var validity = [][4]string{
-	{"mode", "validity.mode", "windowed, sequence or state_bound; by default what the other flags say", "text"},
+	{"mode", "validity.mode", "`mode`: windowed, sequence or state_bound; by default what the other flags say", "text"},
 	{"from", "validity.not_before", "`time` from which it is in force, now by default", "time"},
 	{"until", "validity.not_after", "last `time` at which it is in force", "time"},
 	{"sequence-key", "validity.sequence_key", "`key` of the sequence of actions it is for", "text"},
 	{"state", "validity.state_condition", "the `condition` that has to hold", "text"},
-	{"max-uses", "validity.max_uses", "how `often` it may be used", "int"},
+	{"max-uses", "validity.max_uses", "`number` of times it may be used", "int"},
 }
 
 func (a *app) mandateIssueCommand() *cobra.Command {
@@ -111,11 +112,9 @@ it. The last delegate becomes the subject. Links of others verify with --keys.`,
 		if err != nil {
 			return err
 		}
-		files := make([]wire.Value, len(args))
-		for n, path := range args {
-			if files[n], err = readJSONInput(path); err != nil {
-				return err
-			}
+		files, err := readJSONInputs(args)
+		if err != nil {
+			return err
 		}
 		return a.artifact(issuer.Delegate(files[0], files[1:]...))
 	}

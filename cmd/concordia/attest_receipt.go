@@ -145,37 +145,22 @@ changes nothing.`,
 }
 
 func (a *app) receiptConfirmCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.makesOf(&cobra.Command{
 		Use: "confirm RECEIPT", Short: "Confirm or deny, in a receipt, that the agreement was honored",
 		Long: `confirm puts a fulfillment into a receipt of yours, which your signature confirms or
 denies. The receipt was countersigned without it and stays as it was. Statuses:
 fulfilled, partial, unfulfilled, disputed, pending, fulfilled_with_mediation.`,
 		Example: `  concordia attest receipt confirm receipt.json --status fulfilled --key buyer.key --keys keys.json`,
 		Args:    cli.Takes,
-	}
-	i := a.issue(cmd).draft(cmd).with(cmd,
-		[4]string{"status", "status", "what became of the agreement", "text"},
-		[4]string{"confirms", "counterparty_attestation.confirms_fulfillment", "true or false; by default what the status says", "bool"},
+	}, func(i attest.Issuer, draft wire.Value, of []wire.Value) (wire.Value, error) {
+		return i.Confirm(receiptIn(of[0]), draft)
+	},
+		[4]string{"status", "status", "`status`: what became of the agreement", "text"},
+		[4]string{"confirms", "counterparty_attestation.confirms_fulfillment", "`true|false`; by default what the status says", "bool"},
 		[4]string{"notes", "counterparty_attestation.notes", "`text` without prices, amounts or quantities", "text"},
 		[4]string{"settled-at", "settled_at", "`time` of the settlement, now by default", "time"},
-		[4]string{"protocol", "settlement_protocol", "acp, ap2, x402, stripe, lightning, escrow or custom", "text"},
+		[4]string{"protocol", "settlement_protocol", "`name`: acp, ap2, x402, stripe, lightning, escrow or custom", "text"},
 	)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		issuer, err := i.issuer()
-		if err != nil {
-			return err
-		}
-		receipt, err := readJSONInput(args[0])
-		if err != nil {
-			return err
-		}
-		draft, err := i.read(cmd)
-		if err != nil {
-			return err
-		}
-		return a.artifact(issuer.Confirm(receiptIn(receipt), draft))
-	}
-	return cmd
 }
 
 func (a *app) receiptShowCommand() *cobra.Command {

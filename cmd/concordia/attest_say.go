@@ -16,10 +16,10 @@ func (a *app) approvalCommand() *cobra.Command {
 	decide := func(decision attest.Decision, short string) *cobra.Command {
 		cmd := &cobra.Command{
 			Use: string(decision), Short: short,
-			Long: short + ` in this session, and no other. The receipt is bound to the hash of the
-file: one changed character is another offer. It stands for a day unless --expires
-says otherwise. A denial verifies like an approval: who acts on one reads what was
-decided.`,
+			Long: short + `, in one session.
+The receipt is bound to the hash of the file: one changed character is another offer.
+It stands for a day unless --expires says otherwise. A denial verifies like an
+approval: who acts on one reads what was decided.`,
 			Example: "  concordia attest approval " + string(decision) + ` --key boss.key --offer offer.json --session ses_4a1b --amount "2050 USD" --threshold over_1000`,
 		}
 		return a.makes(cmd, func(i attest.Issuer, v wire.Value) (wire.Value, error) {
@@ -32,13 +32,13 @@ decided.`,
 			[4]string{"offer", "scope.offer_hash", "JSON `file` with the exact offer or call", "hash"},
 			[4]string{"offer-hash", "scope.offer_hash", "the `hash` of the offer instead of the file", "text"},
 			[4]string{"session", "session_id", "`id` of the session", "text"},
-			[4]string{"amount", "scope.amount", "what is at stake, as `text`", "text"},
+			[4]string{"amount", "scope.amount", "`text` that says what is at stake", "text"},
 			[4]string{"threshold", "scope.threshold_crossed", "`name` of the threshold that asks for this", "text"},
 			[4]string{"role", "approver.role", "in which `role` you decide", "text"},
 			[4]string{"expires", "expires_at", "last `time` at which it stands", "time"},
 		)
 	}
-	return group("approval", "Approve or deny an exact offer or call", "  concordia attest approval approve --help",
+	return group("approval", "Approve or deny an exact offer or call", `  concordia attest approval approve --key boss.key --offer offer.json --session ses_4a1b --amount "2050 USD" --threshold over_1000`,
 		decide(attest.Approve, "Approve one exact offer or call"), decide(attest.Deny, "Deny one exact offer or call"))
 }
 
@@ -51,9 +51,9 @@ prices, amounts or quantities: they are refused.`,
 		Example: `  concordia attest fulfillment --key carrier.key --agreement urn:concordia:attestation:att_1 --status fulfilled_clean`,
 	}, attest.Issuer.Fulfillment,
 		[4]string{"agreement", "agreement_attestation_id", "`id` of the receipt of the agreement", "text"},
-		[4]string{"status", "fulfillment.status", "fulfilled_clean, fulfilled_with_mediation, failed or disputed_unresolved", "text"},
+		[4]string{"status", "fulfillment.status", "`status`: fulfilled_clean, fulfilled_with_mediation, failed or disputed_unresolved", "text"},
 		[4]string{"settled-at", "fulfillment.settled_at", "`time` of the settlement", "time"},
-		[4]string{"mediator-invoked", "meta.mediator_invoked", "whether a mediator was invoked: true or false", "bool"},
+		[4]string{"mediator-invoked", "meta.mediator_invoked", "whether a mediator was invoked: `true|false`", "bool"},
 		[4]string{"resolver", "meta.resolver_did", "`DID` of the mediator", "text"},
 		[4]string{"resolution", "meta.resolution_outcome", "a short `label` of what the mediator decided", "text"},
 	)
@@ -69,10 +69,10 @@ nothing.`,
 		Example: `  concordia attest predicate issue --key issuer.key --type authority_gate --subject did:web:agent.example --result satisfied --expires 2026-12-31T00:00:00Z`,
 	}, attest.Issuer.Predicate,
 		[4]string{"type", "type", "short `name` or URN of the type", "text"},
-		[4]string{"subject", "subject", "of `whom` it holds", "text"},
-		[4]string{"authority", "authority", "by which `authority` you say so, you by default", "text"},
+		[4]string{"subject", "subject", "`id` of the agent of whom it holds", "text"},
+		[4]string{"authority", "authority", "`id` of the authority by which you say so, you by default", "text"},
 		[4]string{"condition", "condition", "JSON `file` with the condition", "json"},
-		[4]string{"result", "condition.result", "satisfied or denied", "text"},
+		[4]string{"result", "condition.result", "`result`: satisfied or denied", "text"},
 		[4]string{"expires", "expires_at", "last `time` at which it stands", "time"},
 		[4]string{"references", "references", "JSON `file` with references to other artifacts", "json"},
 	)
@@ -100,7 +100,7 @@ nothing.`,
 		},
 	}
 	ctef.Flags().StringArrayVar(&keyFiles, "keys", nil, "JSON `file` with the public keys to trust (repeatable)")
-	return group("predicate", "State that a condition holds", "  concordia attest predicate issue --help", issue, ctef)
+	return group("predicate", "State that a condition holds", `  concordia attest predicate issue --key issuer.key --type authority_gate --subject did:web:agent.example --result satisfied --expires 2026-12-31T00:00:00Z`, issue, ctef)
 }
 
 // codeOf is the exit code of a report that did not pass.
@@ -119,7 +119,7 @@ nor a flag says is empty.`,
 		Example: `  concordia attest profile --key seller.key --name "Lena's cameras" --categories electronics.cameras --negotiate https://lena.example/n`,
 	}, attest.Issuer.Profile,
 		[4]string{"name", "name", "your `name`", "text"},
-		[4]string{"description", "description", "what you do, as `text`", "text"},
+		[4]string{"description", "description", "`text` that says what you do", "text"},
 		[4]string{"categories", "capabilities.categories", "comma-separated `list` of what you trade", "list"},
 		[4]string{"offer-types", "capabilities.offer_types", "comma-separated `list`: basic, partial, conditional, bundle", "list"},
 		[4]string{"languages", "capabilities.languages", "comma-separated `list`", "list"},
@@ -143,36 +143,21 @@ concordia verify --signer ID and the key that they know of that agent.`,
 }
 
 func (a *app) envelopeCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.makesOf(&cobra.Command{
 		Use: "envelope RECEIPT", Short: "Tell another trust system of a session, in its format",
 		Long: `envelope makes a trust-evidence envelope of a receipt, which has to verify with
 --keys and to bind its outcome. It tells no terms. The subject is the first party
 unless --subject names another.`,
 		Example: `  concordia attest envelope receipt.json --key provider.key --keys keys.json --subject did:web:seller.example`,
 		Args:    cli.Takes,
-	}
-	i := a.issue(cmd).draft(cmd).with(cmd,
+	}, func(i attest.Issuer, draft wire.Value, of []wire.Value) (wire.Value, error) {
+		return i.Envelope(receiptIn(of[0]), draft)
+	},
 		[4]string{"subject", "subject.did", "`id` of the party that it is about", "text"},
 		[4]string{"kid", "provider.kid", "`DID URL` of your key", "text"},
-		[4]string{"visibility", "visibility", "public, restricted or private", "text"},
+		[4]string{"visibility", "visibility", "`word`: public, restricted or private", "text"},
 		[4]string{"expires", "expires_at", "last `time` at which it stands, in a week by default", "time"},
 	)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		issuer, err := i.issuer()
-		if err != nil {
-			return err
-		}
-		receipt, err := readJSONInput(args[0])
-		if err != nil {
-			return err
-		}
-		draft, err := i.read(cmd)
-		if err != nil {
-			return err
-		}
-		return a.artifact(issuer.Envelope(receiptIn(receipt), draft))
-	}
-	return cmd
 }
 
 // receiptIn returns the receipt of a transcript file, and a receipt itself.
@@ -247,5 +232,6 @@ It does not compare what the receipt says with what you know of the session: do 
 		}
 		return a.artifact(issuer.Cosign(v, wire.AgentID(publisher)))
 	}
-	return group("cosign", "Have the counterparty sign a receipt that you present", "  concordia attest cosign draft --help", draft, sign)
+	return group("cosign", "Have the counterparty sign a receipt that you present", `  concordia attest cosign draft receipt.json --keys keys.json --publisher did:web:seller.example --counterparty buyer > draft.json
+  concordia attest cosign sign draft.json --key buyer.key --publisher did:web:seller.example`, draft, sign)
 }

@@ -40,7 +40,7 @@ to show what happens. It needs no network and leaves the files for you to look a
 			return a.demo(cmd.Context(), dir)
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "directory for the files (default: a new temporary one)")
+	cmd.Flags().StringVar(&dir, "dir", "", "`directory` for the files, a new temporary one by default")
 	return cmd
 }
 

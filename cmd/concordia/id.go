@@ -96,9 +96,9 @@ first line of that file.`,
 			return a.printIdentity(identity{id.Agent, key.Public(), args[0]})
 		},
 	}
-	cmd.Flags().StringVar(&agent, "agent", "", "agent id instead of the key's did:key")
-	cmd.Flags().StringVar(&algorithm, "algorithm", string(wire.EdDSA), "EdDSA or ES256")
-	cmd.Flags().StringVar(&passphraseFile, "passphrase-file", "", "seal the key with the first line of this file")
+	cmd.Flags().StringVar(&agent, "agent", "", "`id` of the agent instead of the key's did:key")
+	cmd.Flags().StringVar(&algorithm, "algorithm", string(wire.EdDSA), "`name`: EdDSA or ES256")
+	cmd.Flags().StringVar(&passphraseFile, "passphrase-file", "", "seal the key with the first line of this `file`")
 	return cmd
 }
 

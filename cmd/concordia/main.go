@@ -63,8 +63,7 @@ func (a *app) command() *cobra.Command {
 		Long: `concordia lets agents negotiate with signed, hash-chained messages and gives
 both sides a receipt that anyone can verify offline.
 
-Exit codes: 0 all good, 1 something was rejected, 2 wrong usage, 3 it could not
-be tried, 4 nothing failed but a required check could not be made.`,
+` + cli.ExitCodes,
 		Example: `  concordia demo
   concordia verify transcript.json --keys keys.json`,
 		Version: fmt.Sprintf("concordia %s (protocol %s)", cli.Version(), wire.ProtocolVersion),

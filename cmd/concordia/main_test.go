@@ -1,15 +1,19 @@
 package main
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
 
 	"github.com/concordia-node/concordia/internal/clitest"
 	"github.com/concordia-node/concordia/session"
@@ -86,6 +90,41 @@ func commands() map[string]func(ts *testscript.TestScript, neg bool, args []stri
 }
 
 // The table in SPEC.md is the one that runs.
+// TestHelp shows that the help of each command has what a reader looks for.
+func TestHelp(t *testing.T) {
+	var look func(cmd *cobra.Command)
+	look = func(cmd *cobra.Command) {
+		path := cmd.CommandPath()
+		var help bytes.Buffer
+		if code := run(append(strings.Fields(path)[1:], "--help"), &help, io.Discard); code != 0 {
+			t.Errorf("%s --help: exit code %d", path, code)
+		}
+		if !strings.Contains(cmd.Example, "  "+path+" ") && !cmd.HasSubCommands() && cmd.Example != "  "+path {
+			t.Errorf("%s: no example of it in %q", path, cmd.Example)
+		}
+		if strings.Contains(cmd.Example, "--help") || cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
+			t.Errorf("%s: Short is %q, Example %q", path, cmd.Short, cmd.Example)
+		}
+		if !cmd.HasSubCommands() && !strings.Contains(help.String(), "Exit codes: 0 ") {
+			t.Errorf("%s: the help does not say what its exit codes mean", path)
+		}
+		for line := range strings.Lines(cmd.Long) {
+			if utf8.RuneCountInString(line) > 100 && !strings.HasPrefix(line, " ") {
+				t.Errorf("%s: too long a line: %s", path, line)
+			}
+		}
+		for line := range strings.Lines(help.String()) {
+			if words := strings.Fields(line); len(words) > 1 && strings.HasPrefix(words[0], "--") && strings.HasPrefix(words[1], "string") {
+				t.Errorf("%s: name what a flag takes in backquotes: %s", path, line)
+			}
+		}
+		for _, sub := range cmd.Commands() {
+			look(sub)
+		}
+	}
+	look(newApp().command())
+}
+
 func TestSpecTable(t *testing.T) {
 	spec, err := os.ReadFile(filepath.Join("..", "..", "SPEC.md"))
 	if err != nil {

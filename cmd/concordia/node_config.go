@@ -74,7 +74,7 @@ func (a *app) nodeConfig(cmd *cobra.Command, serves bool) *nodeConfig {
 		{name: "tls_cert", kind: pathSetting, usage: "PEM `file` with the certificate, and those between it and its root"},
 		{name: "tls_key", kind: pathSetting, usage: "PEM `file` with the certificate's key"},
 		{name: "insecure_http", kind: yesSetting, value: "false", usage: "listen in the clear: a proxy in front speaks TLS"},
-		{name: "log_level", value: "info", usage: "debug, info, warn or error"},
+		{name: "log_level", value: "info", usage: "`level`: debug, info, warn or error"},
 	}}
 	always := []string{"dir", "config", "key", "passphrase_file", "relay", "loopback"}
 	for _, s := range c.settings {
@@ -83,13 +83,29 @@ func (a *app) nodeConfig(cmd *cobra.Command, serves bool) *nodeConfig {
 			continue
 		}
 		c.flags[s.name] = new(string)
-		cmd.Flags().StringVar(c.flags[s.name], s.flag(), s.value, s.usage)
-		if s.kind == yesSetting {
-			cmd.Flags().Lookup(s.flag()).NoOptDefVal = "true"
+		if s.kind != yesSetting {
+			cmd.Flags().StringVar(c.flags[s.name], s.flag(), s.value, s.usage)
+			continue
 		}
+		*c.flags[s.name] = s.value
+		cmd.Flags().Var((*yesFlag)(c.flags[s.name]), s.flag(), s.usage)
+		cmd.Flags().Lookup(s.flag()).NoOptDefVal = "true"
 	}
 	return c
 }
+
+// A yesFlag is the text of a flag that needs none. What it says is read with the other
+// settings, wherever they come from.
+type yesFlag string
+
+func (y *yesFlag) String() string { return string(*y) }
+
+func (y *yesFlag) Set(text string) error {
+	*y = yesFlag(text)
+	return nil
+}
+
+func (y *yesFlag) Type() string { return "bool" }
 
 // get returns the value of a setting.
 func (c *nodeConfig) get(name string) string { return c.setting(name).value }

@@ -29,7 +29,7 @@ With --tools the answer of an MCP server to tools/list is compared, too: a tool 
 the protocol says reads, and that says itself that it writes. What tools say of
 themselves is never trusted further.
 
-Exit code 1: there is an error.`,
+Exit codes: 0 there is no error, 1 there is one, 2 wrong usage, 3 it could not be tried.`,
 		Example: `  concordia protocol lint refund.yaml
   concordia protocol lint --tools tools.json refund.yaml
   concordia protocol lint --sarif protocols/*.yaml > findings.sarif`,
@@ -189,7 +189,8 @@ proven: that every state can be reached and ended from, that calls have their ow
 approval, the invariants, the budgets, and that it refines what it extends. What is
 not so comes with a shortest run that shows it.
 
-Exit code 1: something is not so.`,
+Exit codes: 0 all is proven, 1 something is not so, 2 wrong usage, 3 it could not be
+tried.`,
 		Example: `  concordia protocol prove refund.yaml`,
 		Args:    cli.Takes,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -239,7 +240,8 @@ why, which has been replayed against both.
 With --equivalent both have to refine the other. With --diff a shortest run of each
 is shown that the other does not have, whoever does what.
 
-Exit code 1: it does not refine; with --diff, they differ.`,
+Exit codes: 0 it refines, 1 it does not, or with --diff they differ, 2 wrong usage, 3 it
+could not be tried.`,
 		Example: `  concordia protocol refines fast-refund.yaml refund.yaml
   concordia protocol refines --equivalent old.yaml new.yaml
   concordia protocol refines --diff old.yaml new.yaml`,
@@ -339,7 +341,7 @@ func (a *app) protocolCompatibleCommand() *cobra.Command {
 tells whether whatever one does the other expects, and both end together. With
 --roles each is projected first; then both may be one file with all roles.
 
-Exit code 1: they are not.`,
+Exit codes: 0 they can, 1 they cannot, 2 wrong usage, 3 it could not be tried.`,
 		Example: `  concordia protocol compatible buyer.yaml seller.yaml
   concordia protocol compatible deal.yaml --roles initiator,responder --group "any party=initiator,responder"`,
 		Args: cobra.RangeArgs(1, 2),

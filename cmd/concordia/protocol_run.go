@@ -264,11 +264,13 @@ event a line,
 
 ! is the agent, ? the others, @ the clock; after the label may stand a document. Or it
 is JSON: an array of such texts or of objects, or what concordia protocol refines --json
-or lint --json prints, of which it is the first run. On a terminal you are asked for one event after the other.
+or lint --json prints, of which it is the first run. On a terminal you are asked for one
+event after the other.
 
 Guards do not hold unless --holds or the trace says so.
 
-Exit code 1: an event was refused.`,
+Exit codes: 0 all were legal, 1 an event was refused, 2 wrong usage, 3 it could not be
+tried.`,
 		Example: `  concordia protocol simulate refund.yaml
   concordia protocol simulate refund.yaml run.txt
   concordia protocol refines fast.yaml refund.yaml --json | concordia protocol simulate refund.yaml`,
@@ -304,7 +306,7 @@ Exit code 1: an event was refused.`,
 			return a.follow(s, list)
 		},
 	}
-	cmd.Flags().StringVar(&mode, "mode", string(protocol.Enforce), "what a refusal does: enforce, observe or halt")
+	cmd.Flags().StringVar(&mode, "mode", string(protocol.Enforce), "`mode`, what a refusal does: enforce, observe or halt")
 	cmd.Flags().StringArrayVar(&holds, "holds", nil, "a `guard` that holds (repeatable)")
 	return cmd
 }
@@ -398,7 +400,8 @@ An event is expected to be ok unless it says otherwise: violation, blocked (and 
 reason) or unrecognized. state is where the conversation is after an event or at the
 end, end how it has ended, mode enforce, observe or halt, holds the guards that hold.
 
-Exit code 1: a case came out differently.`,
+Exit codes: 0 all came out so, 1 a case came out differently, 2 wrong usage, 3 it could
+not be tried.`,
 		Example: `  concordia protocol test refund.yaml refund-cases.yaml`,
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {

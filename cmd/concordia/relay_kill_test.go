@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -38,6 +37,45 @@ type correspondent struct {
 	mu      sync.Mutex
 	got     []string // number and id of each entry, in the order in which it was handed over
 	accused error
+	news    chan struct{} // has something when there is more
+}
+
+// tell says that there is more.
+func (c *correspondent) tell() {
+	select {
+	case c.news <- struct{}{}:
+	default:
+	}
+}
+
+// A counter counts, and says when enough is counted.
+type counter struct {
+	mu        sync.Mutex
+	n, enough int64
+	reached   chan struct{}
+}
+
+func (t *counter) add() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n++; t.n == t.enough {
+		close(t.reached)
+	}
+}
+
+// more returns what is closed when it has counted n more, at least one. It is for one
+// that waits.
+func (t *counter) more(n int64) <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.enough, t.reached = t.n+n, make(chan struct{})
+	return t.reached
+}
+
+func (t *counter) count() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.n
 }
 
 func newCorrespondent(t *testing.T, url string) *correspondent {
@@ -45,19 +83,21 @@ func newCorrespondent(t *testing.T, url string) *correspondent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &correspondent{key: key, id: wire.DIDKey(key.Public())}
+	c := &correspondent{key: key, id: wire.DIDKey(key.Public()), news: make(chan struct{}, 1)}
 	c.Client, err = relay.NewClient(relay.ClientOptions{
 		URL: url, Agent: c.id, Signer: key, Keys: wire.DIDKeys{},
 		Handle: func(_ context.Context, d relay.Delivery) error {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.got = append(c.got, fmt.Sprint(d.Number, " ", d.ID()))
+			c.tell()
 			return d.Err
 		},
 		Accused: func(_ context.Context, m *relay.Misconduct) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.accused = m
+			c.tell()
 		},
 		Timing: relay.Timing{Call: 5 * time.Second, Retry: time.Millisecond, MaxRetry: 20 * time.Millisecond, Ack: 5 * time.Millisecond},
 	})
@@ -69,7 +109,7 @@ func newCorrespondent(t *testing.T, url string) *correspondent {
 
 // talk has two agents speak in turns until stop, and returns what was acknowledged to
 // them.
-func talk(ctx context.Context, a, b *correspondent, session wire.SessionID, stop <-chan struct{}, acknowledged *atomic.Int64) (list []string, err error) {
+func talk(ctx context.Context, a, b *correspondent, session wire.SessionID, stop <-chan struct{}, acknowledged *counter) (list []string, err error) {
 	if _, err := a.Create(ctx, relay.Reservation{Session: session, To: []wire.AgentID{b.id}}); err != nil {
 		return nil, err
 	}
@@ -103,7 +143,7 @@ func talk(ctx context.Context, a, b *correspondent, session wire.SessionID, stop
 		}
 		list = append(list, fmt.Sprint(n, " ", m.ID))
 		tip = m.Hash()
-		acknowledged.Add(1)
+		acknowledged.add()
 	}
 }
 
@@ -142,7 +182,7 @@ func TestRelayKilled(t *testing.T) {
 	var running, talking sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
-	var acknowledged atomic.Int64
+	var acknowledged counter
 	stop := make(chan struct{})
 	var pairs [killSessions][2]*correspondent
 	var said [killSessions][]string
@@ -161,10 +201,9 @@ func TestRelayKilled(t *testing.T) {
 		})
 	}
 	for n := range relayKills {
-		for want := acknowledged.Load() + mathrand.Int64N(200); acknowledged.Load() < want && ctx.Err() == nil; {
-			<-time.After(time.Millisecond)
-		}
-		if ctx.Err() != nil {
+		select {
+		case <-acknowledged.more(1 + mathrand.Int64N(200)):
+		case <-ctx.Done():
 			t.Fatalf("after %d kills: %v", n, context.Cause(ctx))
 		}
 		_ = p.cmd.Process.Kill()
@@ -176,16 +215,15 @@ func TestRelayKilled(t *testing.T) {
 
 	for i, pair := range pairs {
 		for j, c := range pair {
-			for ctx.Err() == nil {
-				c.mu.Lock()
-				n, accused := len(c.got), c.accused
-				c.mu.Unlock()
-				if n >= len(said[i]) || accused != nil {
-					break
-				}
-				<-time.After(time.Millisecond)
-			}
 			c.mu.Lock()
+			for len(c.got) < len(said[i]) && c.accused == nil && ctx.Err() == nil {
+				c.mu.Unlock()
+				select {
+				case <-c.news:
+				case <-ctx.Done():
+				}
+				c.mu.Lock()
+			}
 			if c.accused != nil {
 				t.Errorf("an honest relay is accused: %v", c.accused)
 			}
@@ -205,8 +243,8 @@ func TestRelayKilled(t *testing.T) {
 	if code := run([]string{"relay", "doctor", "--dir", filepath.Join(dir, "mail")}, &out, &errs); code != 0 {
 		t.Errorf("doctor: %d\n%s%s", code, &out, &errs)
 	}
-	t.Logf("%d kills, %d messages acknowledged, none lost, each handed over once to each of %d clients", relayKills, acknowledged.Load(), 2*killSessions)
-	if acknowledged.Load() == 0 {
+	t.Logf("%d kills, %d messages acknowledged, none lost, each handed over once to each of %d clients", relayKills, acknowledged.count(), 2*killSessions)
+	if acknowledged.count() == 0 {
 		t.Error("nothing was acknowledged")
 	}
 }

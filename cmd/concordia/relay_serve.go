@@ -90,7 +90,7 @@ Exit codes: 0 drained, 2 wrong usage, 3 it could not be run.`,
 	f.BoolVar(&s.checkSessions, "check-sessions", false, "refuse messages that break the rules of their session")
 	f.StringArrayVar(&s.origins, "origin", nil, "`origin` whose pages may use the relay in a browser, as https://app.example (repeatable)")
 	f.DurationVar(&s.compactEvery, "compact-every", 24*time.Hour, "give back the space of what was removed this often, and when much was; 0 never does")
-	f.StringVar(&s.level, "log-level", "info", "debug, info, warn or error")
+	f.StringVar(&s.level, "log-level", "info", "`level`: debug, info, warn or error")
 	f.BoolVar(&s.insecure, "insecure-http", false, "plain HTTP on an address that others reach: a proxy in front speaks TLS")
 	f.StringArrayVar(&s.proxies, "trusted-proxy", nil, "`CIDR` of a proxy whose X-Forwarded-For is believed (repeatable)")
 	f.DurationVar(&s.drain, "drain", 20*time.Second, "wait this long for what is under way when told to stop")

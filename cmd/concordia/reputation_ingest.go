@@ -23,7 +23,10 @@ if there is none. score, explain and query read it there. Evidence may be of any
 what is no evidence is left out.
 
 The store is that of concordia store: what is in it can be listed, exported and deleted
-with that. The exit code is 1 if any evidence was refused.`,
+with that.
+
+Exit codes: 0 all of it passed, 1 any evidence was refused, 2 wrong usage, 3 it could not
+be tried.`,
 		Example: `  concordia reputation ingest receipts/ bundle.json --keys keys.json --store archive
   concordia reputation score agent_seller --store archive --keys keys.json`,
 		Args: cobra.MinimumNArgs(1),

@@ -80,7 +80,7 @@ is any. concordia verify tells more, also of the receipt.`,
 		return a.showSession(doc, keys, imported)
 	}
 	cmd.Flags().StringArrayVar(&keyFiles, "keys", nil, "JSON `file` with the public keys to trust (repeatable)")
-	cmd.Flags().StringVar(&id, "session", "", "the session to show, of a database with several")
+	cmd.Flags().StringVar(&id, "session", "", "`id` of the session to show, of a database with several")
 	importFlag(cmd, &imported)
 	return cmd
 }

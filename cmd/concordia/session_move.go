@@ -18,19 +18,20 @@ type moveVerb struct {
 	t           wire.MessageType
 	terms       string // the member that --term fills; "": none
 	flags       [][4]string
+	example     string // what may follow the session
 }
 
 // leaving are the flags of moves that may come back.
 var leaving = [][4]string{
-	{"reason", "reason", "why, as `text`", "text"},
-	{"reactivatable", "reactivatable", "whether you would come back: true or false", "bool"},
+	{"reason", "reason", "`text` that says why", "text"},
+	{"reactivatable", "reactivatable", "whether you would come back: `true|false`", "bool"},
 	{"returns-if", "returns_if", "JSON `file` with what would bring you back", "json"},
 }
 
 // offering are the flags of offers.
 var offering = [][4]string{
 	{"offer-id", "offer_id", "`id` of the offer instead of a new one", "text"},
-	{"complete", "complete", "whether every term is settled: true or false", "bool"},
+	{"complete", "complete", "whether every term is settled: `true|false`", "bool"},
 	{"valid-until", "valid_until", "`time` at which the offer lapses", "time"},
 }
 
@@ -42,22 +43,22 @@ var accepting = [][4]string{
 
 // moveVerbs are all messages but open, which opens.
 var moveVerbs = []moveVerb{
-	{"accept-session", "Agree to negotiate", wire.TypeAcceptSession, "", [][4]string{{"extensions", "extensions", "comma-separated `list` of those of the open message", "list"}}},
-	{"decline", "Decline to negotiate", wire.TypeDeclineSession, "", leaving},
-	{"offer", "Make an offer", wire.TypeOffer, "terms", offering},
-	{"counter", "Make an offer in place of the current one", wire.TypeCounter, "terms", offering},
-	{"accept", "Accept the current offer", wire.TypeAccept, "accepted_terms", accepting},
-	{"reject", "Reject, which ends the session", wire.TypeReject, "", leaving},
-	{"withdraw", "Leave, which ends the session", wire.TypeWithdraw, "", leaving},
+	{"accept-session", "Agree to negotiate", wire.TypeAcceptSession, "", [][4]string{{"extensions", "extensions", "comma-separated `list` of those of the open message", "list"}}, ""},
+	{"decline", "Decline to negotiate", wire.TypeDeclineSession, "", leaving, `--reason "no budget"`},
+	{"offer", "Make an offer", wire.TypeOffer, "terms", offering, "--term price=2200:USD --term condition=like_new"},
+	{"counter", "Make an offer in place of the current one", wire.TypeCounter, "terms", offering, "--term price=2050:USD --term condition=like_new"},
+	{"accept", "Accept the current offer", wire.TypeAccept, "accepted_terms", accepting, `--reasoning "Agreed."`},
+	{"reject", "Reject, which ends the session", wire.TypeReject, "", leaving, `--reason "too expensive"`},
+	{"withdraw", "Leave, which ends the session", wire.TypeWithdraw, "", leaving, `--reason "sold already"`},
 	{"signal", "Tell what matters to you", wire.TypeSignal, "", append([][4]string{
 		{"priority", "priority_ranking", "comma-separated `list` of terms, what matters most first", "list"},
 		{"flexibility", "flexibility", "JSON `file` with how flexible you are in each term", "json"},
-	}, leaving...)},
-	{"constrain", "Declare bounds that bind you", wire.TypeConstrain, "", [][4]string{{"constraints", "constraints", "JSON `file` with bounds by term", "json"}}},
-	{"inquire", "Ask about terms", wire.TypeInquire, "", [][4]string{{"terms", "term_ids", "comma-separated `list` of terms", "list"}}},
-	{"nominate", "Propose a mediator", wire.TypeProposeMediator, "", [][4]string{{"mediator", "mediator_id", "`id` of the mediator", "text"}}},
-	{"resolve", "Propose a resolution, as the mediator", wire.TypeResolve, "terms", [][4]string{{"mechanism", "mechanism", "how it came about, as `text`", "text"}}},
-	{"commit", "Commit to the agreement", wire.TypeCommit, "", accepting},
+	}, leaving...), "--priority delivery,price"},
+	{"constrain", "Declare bounds that bind you", wire.TypeConstrain, "", [][4]string{{"constraints", "constraints", "JSON `file` with bounds by term", "json"}}, "--constraints bounds.json"},
+	{"inquire", "Ask about terms", wire.TypeInquire, "", [][4]string{{"terms", "term_ids", "comma-separated `list` of terms", "list"}}, "--terms price,delivery"},
+	{"nominate", "Propose a mediator", wire.TypeProposeMediator, "", [][4]string{{"mediator", "mediator_id", "`id` of the mediator", "text"}}, "--mediator did:web:mediator.example"},
+	{"resolve", "Propose a resolution, as the mediator", wire.TypeResolve, "terms", [][4]string{{"mechanism", "mechanism", "`text` that says how it came about", "text"}}, "--term price=2100:USD"},
+	{"commit", "Commit to the agreement", wire.TypeCommit, "", accepting, ""},
 }
 
 // verbOf is the verb of a message type.
@@ -126,22 +127,21 @@ func isCurrency(s string) bool {
 func (a *app) moveCommand(m moveVerb) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: m.verb + " SESSION", Short: m.short,
-		Long: m.short + ` in a session of the node of --dir. What the rules of the session or the
-node's policy do not allow is refused before anyone sees it. If another message came
-first, nothing is sent: it shows what was missed, and you decide anew.
+		Long: m.short + `.
+
+It is said in a session of the node of --dir. What the rules of the session or the node's
+policy do not allow is refused before anyone sees it. If another message came first,
+nothing is sent: it shows what was missed, and you decide anew.
 
 The body comes from flags, from a JSON file with --in, or from both.
 
 Exit codes: 0 done, 1 refused, 2 wrong usage, 3 it could not be tried, or nobody answered.`,
-		Example: "  concordia session " + m.verb + " ses_4a1b --dir seller",
+		Example: strings.TrimRight("  concordia session "+m.verb+" ses_4a1b --dir seller "+m.example, " "),
 	}
 	i := (&issuing{app: a}).draft(cmd).with(cmd, m.flags...)
 	terms := &termsFlag{member: m.terms}
 	if m.terms != "" {
 		terms.register(cmd)
-		if m.terms == "terms" {
-			cmd.Example += " --term price=2050:USD --term condition=like_new"
-		}
 	}
 	var reasoning, id, tip string
 	cmd.Flags().StringVar(&reasoning, "reasoning", "", "`text` for the other side; it is signed, and binds nobody")

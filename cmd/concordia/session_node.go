@@ -40,7 +40,7 @@ Exit codes: 0 done, 1 refused, 2 wrong usage, 3 it could not be tried, or nobody
 		[4]string{"value-range", "value_range", "how much is at stake, as `1000-5000_USD`", "text"},
 		[4]string{"ttl", "timing.session_ttl", "`seconds` that the session may take", "int"},
 		[4]string{"offer-ttl", "timing.offer_ttl", "`seconds` for which an offer stands", "int"},
-		[4]string{"max-rounds", "timing.max_rounds", "how `many` offers there may be", "int"},
+		[4]string{"max-rounds", "timing.max_rounds", "`number` of offers that there may be", "int"},
 	)
 	terms := &termsFlag{member: "terms"}
 	terms.register(cmd)
@@ -50,8 +50,8 @@ Exit codes: 0 done, 1 refused, 2 wrong usage, 3 it could not be tried, or nobody
 	f := cmd.Flags()
 	f.StringArrayVar(&to, "to", nil, "`agent` to invite, by id or the name of a contact (repeatable)")
 	f.StringArrayVar(&others, "other", nil, "`agent` who may join besides: a witness or a mediator (repeatable)")
-	f.IntVar(&o.Places, "places", 0, "without --to: for how many who come first, at most 1")
-	f.StringVar(&way, "way", "", "relay, direct or none: how they are invited; by the home relay if there is one")
+	f.IntVar(&o.Places, "places", 0, "without --to: `number` of places for who comes first, at most 1")
+	f.StringVar(&way, "way", "", "`way` in which they are invited: relay, direct or none; by the home relay if there is one")
 	f.StringVar(&o.Reasoning, "reasoning", "", "`text` for the other side; it is signed, and binds nobody")
 	f.StringVar(&mandate, "mandate", "", "JSON `file` with a mandate to present")
 	f.StringVar(&id, "id", "", "session `id`: the same opening with the same id happens once")
@@ -173,7 +173,7 @@ func (a *app) sessionListCommand() *cobra.Command {
 	cmd.Flags().StringVar(&with, "with", "", "only those with this `agent`, by id or the name of a contact")
 	cmd.Flags().BoolVar(&f.Live, "live", false, "only those in which something may happen")
 	cmd.Flags().StringVar(&after, "after", "", "only those that began after this `session`")
-	cmd.Flags().IntVar(&f.Most, "most", 100, "how `many` at most, up to 1000")
+	cmd.Flags().IntVar(&f.Most, "limit", 100, "`number` of sessions at most, up to 1000")
 	return a.nodeVerb(cmd, defaultPatience, func(ctx context.Context, v *nodeVerb, _ []string) error {
 		f.State, f.After = protocol.State(strings.ToUpper(state)), wire.SessionID(after)
 		if with != "" {
@@ -305,7 +305,7 @@ Exit codes: 0 it came to what --until says, or was interrupted, 1 refused, 2 wro
 		Example: "  concordia session watch ses_4a1b --dir seller\n  concordia session watch ses_4a1b --until turn --dir seller",
 	}
 	cmd.Flags().StringVar(&when, "until", "receipt", "open, active, turn, end, receipt, or a `number` of messages")
-	cmd.Flags().IntVar(&from, "from", 0, "skip so `many` messages")
+	cmd.Flags().IntVar(&from, "from", 0, "`number` of messages to skip")
 	return a.nodeVerb(cmd, 0, func(ctx context.Context, v *nodeVerb, args []string) error {
 		ends, ok := until[when]
 		if n, err := strconv.Atoi(when); err == nil {

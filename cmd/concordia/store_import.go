@@ -33,7 +33,7 @@ approval, the uses of a mandate, whether it is revoked. What fails is never stor
 --unverified stores what could not be checked for want of a key, and marks it until it
 is imported again with the key. Old artifacts pass as of the time in --at.
 
-The exit code is 1 if any was refused.`,
+Exit codes: 0 all is stored, 1 any was refused, 2 wrong usage, 3 it could not be tried.`,
 		Example: `  concordia store import receipt.json --keys keys.json --store archive
   concordia store import case/ received.ndjson --keys keys.json --at 2026-09-14T09:03:17Z --store archive`,
 		Args: cli.Takes,

@@ -25,7 +25,7 @@ that --limit ends says how to go on.`,
 		Args: cobra.NoArgs,
 	}
 	filter := filterFlags(cmd)
-	cmd.Flags().IntVar(&limit, "limit", 0, "at most so many")
+	cmd.Flags().IntVar(&limit, "limit", 0, "`number` of artifacts at most")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("limit") && limit < 1 {
 			return cli.Usagef("--limit: want a number from 1")
@@ -45,7 +45,9 @@ func (a *app) storeConflictsCommand(dir *string) *cobra.Command {
 		Short: "List what contradicts something else in a store",
 		Long: `conflicts prints each artifact that is in conflict, with what, and who signed both.
 Which of them holds is not for the store to say: ask who signed them, or keep the one
-that you signed and delete the other. The exit code is 0 whether there are any or not.`,
+that you signed and delete the other.
+
+Exit codes: 0 whether there are any or not, 2 wrong usage, 3 it could not be tried.`,
 		Example: "  concordia store conflicts --store archive",
 		Args:    cobra.NoArgs,
 	}

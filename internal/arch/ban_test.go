@@ -120,8 +120,10 @@ func TestPackageNamesFaults(t *testing.T) {
 	verifyFaults(t, checkNames, tests)
 }
 
-// checkSleep finds tests that wait for real time. Inside a synctest bubble the
-// clock is not real, and Sleep is how a test moves it.
+// checkSleep finds tests that wait for real time: by time.Sleep, and by the channel of
+// a timer or ticker, which may only be a case of a select that gives up: its last
+// statement is a panic, a return, or a call of Fatal, Fatalf, Error or Errorf. Inside a
+// synctest bubble the clock is not real, and to wait is how a test moves it.
 func checkSleep(t *tree) []string {
 	var problems []string
 	for _, p := range t.pkgs {
@@ -129,25 +131,78 @@ func checkSleep(t *tree) []string {
 			if !f.test {
 				continue
 			}
-			var bubbles []*ast.CallExpr
-			local := f.localName("testing/synctest")
+			clock, bubble := f.localName("time"), f.localName("testing/synctest")
+			var allowed []ast.Node
 			for n := range ast.Preorder(f.ast) {
-				if call, ok := n.(*ast.CallExpr); ok && local != "" && isSelector(call.Fun, local, "Test") {
-					bubbles = append(bubbles, call)
+				switch n := n.(type) {
+				case *ast.CallExpr:
+					if bubble != "" && isSelector(n.Fun, bubble, "Test") {
+						allowed = append(allowed, n)
+					}
+				case *ast.CommClause:
+					if n.Comm != nil && givesUp(n.Body) {
+						allowed = append(allowed, n.Comm)
+					}
 				}
 			}
-			inBubble := func(at token.Pos) bool {
-				return slices.ContainsFunc(bubbles, func(c *ast.CallExpr) bool { return c.Pos() <= at && at < c.End() })
-			}
-			for sel := range f.selectors("time") {
-				if sel.Sel.Name == "Sleep" && !inBubble(sel.Pos()) {
-					problems = append(problems, t.problem(sel.Pos(), "time.Sleep in a test is slow on a fast machine and flaky on a slow one: "+
-						"wait for the event itself, or run the test in a synctest bubble"))
+			for n := range ast.Preorder(f.ast) {
+				what := waitsFor(n, clock)
+				if what != "" && !slices.ContainsFunc(allowed, func(a ast.Node) bool { return a.Pos() <= n.Pos() && n.End() <= a.End() }) {
+					problems = append(problems, t.problem(n.Pos(), "%s in a test is slow on a fast machine and flaky on a slow one: "+
+						"wait for the event itself, or run the test in a synctest bubble", what))
 				}
 			}
 		}
 	}
 	return problems
+}
+
+// waitsFor names what n waits for if that is the clock, known to the file by this name.
+func waitsFor(n ast.Node, clock string) string {
+	isTimer := func(e ast.Expr) bool {
+		sel, ok := e.(*ast.SelectorExpr)
+		return ok && sel.Sel.Name == "C"
+	}
+	switch n := n.(type) {
+	case *ast.SelectorExpr:
+		for _, name := range []string{"Sleep", "After", "Tick"} {
+			if clock != "" && isSelector(n, clock, name) {
+				return "time." + name
+			}
+		}
+	case *ast.UnaryExpr:
+		if n.Op == token.ARROW && isTimer(n.X) {
+			return "receiving from a timer"
+		}
+	case *ast.RangeStmt:
+		if isTimer(n.X) {
+			return "receiving from a ticker"
+		}
+	}
+	return ""
+}
+
+// givesUp reports whether a body ends its test or its function.
+func givesUp(body []ast.Stmt) bool {
+	if len(body) == 0 {
+		return false
+	}
+	switch last := body[len(body)-1].(type) {
+	case *ast.ReturnStmt:
+		return true
+	case *ast.ExprStmt:
+		call, ok := last.X.(*ast.CallExpr)
+		if !ok {
+			return false
+		}
+		switch f := call.Fun.(type) {
+		case *ast.Ident:
+			return f.Name == "panic"
+		case *ast.SelectorExpr:
+			return slices.Contains([]string{"Fatal", "Fatalf", "Error", "Errorf"}, f.Sel.Name)
+		}
+	}
+	return false
 }
 
 func isSelector(e ast.Expr, x, name string) bool {
@@ -167,6 +222,28 @@ func TestNoSleepFaults(t *testing.T) {
 			name: "in a test",
 			src:  map[string]string{"node/a_test.go": "package node\nimport \"time\"\nfunc f() {\n\ttime.Sleep(1)\n}"},
 			want: []string{"node/a_test.go:4: time.Sleep in a test"},
+		},
+		{
+			name: "the channel of a timer",
+			src: map[string]string{"node/a_test.go": "package node\nimport \"time\"\nfunc f() {\n<-time.After(1)\n<-time.NewTimer(1).C\n" +
+				"for range time.Tick(1) {\n}\nfor range tick.C {\n}\n}"},
+			want: []string{
+				"node/a_test.go:4: time.After in a test", "node/a_test.go:5: receiving from a timer in a test",
+				"node/a_test.go:6: time.Tick in a test", "node/a_test.go:8: receiving from a ticker in a test",
+			},
+		},
+		{
+			name: "a select that goes on",
+			src: map[string]string{"node/a_test.go": "package node\nimport \"time\"\nfunc f() {\nselect {\ncase <-done:\n" +
+				"case <-time.After(1):\n}\nselect {\ncase <-done:\ncase <-tick.C:\n\tpoll()\n}\n}"},
+			want: []string{"node/a_test.go:6: time.After in a test", "node/a_test.go:10: receiving from a timer in a test"},
+		},
+		{
+			name: "a select that gives up",
+			src: map[string]string{"node/a_test.go": "package node\nimport \"time\"\nfunc f(t *testing.T) error {\n" +
+				"select {\ncase <-done:\ncase <-time.After(1):\n\tt.Fatal(0)\n}\n" +
+				"select {\ncase <-done:\ncase <-limit.C:\n\tpanic(0)\n}\n" +
+				"select {\ncase <-done:\ncase <-limit.C:\n\treturn errLate\n}\n}"},
 		},
 		{
 			name: "beside a bubble",

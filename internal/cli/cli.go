@@ -59,6 +59,7 @@ func Run(root *cobra.Command, args []string, stdout, stderr io.Writer, help func
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetVersionTemplate("{{.Version}}\n")
 	usageErrors(root)
+	sayExitCodes(root)
 	cmd, err := root.ExecuteC()
 	if err == nil {
 		err = out.err
@@ -144,6 +145,25 @@ func usageErrors(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		usageErrors(sub)
 	}
+}
+
+// ExitCodes is what the help of a command says of its exit codes if that has nothing of
+// its own.
+const ExitCodes = `Exit codes: 0 all good, 1 something was rejected, 2 wrong usage, 3 it could not be
+tried, 4 nothing failed but a required check could not be made.`
+
+// sayExitCodes has the help of each command say what its exit codes mean.
+func sayExitCodes(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		sayExitCodes(sub)
+	}
+	if cmd.HasSubCommands() || strings.Contains(cmd.Long, "Exit codes: ") {
+		return
+	}
+	if cmd.Long == "" {
+		cmd.Long = cmd.Short + "."
+	}
+	cmd.Long += "\n\n" + ExitCodes
 }
 
 // Version returns the version of the build.

@@ -47,6 +47,18 @@ func (db *DB) Commit(ctx context.Context, op Op) error {
 	return db.enqueue(ctx, &request{op: op, answer: make(chan error, 1)})
 }
 
+// CreateBuckets makes the buckets that are missing.
+func CreateBuckets(names ...[]byte) Op {
+	return Op{Apply: func(tx *bolt.Tx) error {
+		for _, name := range names {
+			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
 // enqueue has the committer run r.
 func (db *DB) enqueue(ctx context.Context, r *request) error {
 	if err := ctx.Err(); err != nil {

@@ -58,14 +58,7 @@ func Open(path string) (*Mail, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = db.Commit(context.Background(), groupcommit.Op{Apply: func(tx *bolt.Tx) error {
-		for _, name := range buckets {
-			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
-				return err
-			}
-		}
-		return nil
-	}})
+	err = db.Commit(context.Background(), groupcommit.CreateBuckets(buckets...))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening mail %s: %w", path, err), db.Close())
 	}

@@ -98,6 +98,8 @@ func (n *Negotiation) ask(ctx context.Context, id wire.AgentID, receipt wire.Val
 // receiptLimits bound a receipt from a peer (SPEC §9.6.2).
 var receiptLimits = wire.Limits{Size: 64 << 10, Depth: wire.MaxDepth}
 
+// unsigned is a receipt without signatures. Unlike what parties sign
+// ([attest.Countersigned]) it has the fulfillment, which no peer adds unnoticed.
 func unsigned(receipt wire.Value) wire.Value {
 	return receipt.StripSignatures().Without("countersignatures")
 }

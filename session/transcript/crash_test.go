@@ -1,18 +1,15 @@
 package transcript_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/concordia-node/concordia/internal/crashtest"
 	"github.com/concordia-node/concordia/session/transcript"
 	"github.com/concordia-node/concordia/wire"
 )
@@ -135,36 +132,16 @@ func TestKill(t *testing.T) {
 // acknowledgements, and notes what it acknowledged.
 func killed(t *testing.T, path string, acked map[wire.SessionID]transcript.Head) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), crashEnv+"="+path)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	after := rand.IntN(200)
-	lines := bufio.NewScanner(out)
-	for n := 0; lines.Scan(); n++ {
+	crashtest.Kill(t, crashEnv, path, 200, func(line string) error {
 		var session, hash string
 		var length int
-		if _, err := fmt.Sscanf(lines.Text(), "ack %s %d %s", &session, &length, &hash); err != nil {
-			t.Errorf("the process says %q", lines.Text())
-			break
+		if _, err := fmt.Sscanf(line, "ack %s %d %s", &session, &length, &hash); err != nil {
+			return err
 		}
 		tip, err := wire.ParseHash(hash)
-		if err != nil {
-			t.Fatal(err)
+		if err == nil {
+			acked[wire.SessionID(session)] = transcript.Head{Session: wire.SessionID(session), Len: length, Tip: tip}
 		}
-		acked[wire.SessionID(session)] = transcript.Head{Session: wire.SessionID(session), Len: length, Tip: tip}
-		if n == after {
-			cmd.Process.Kill() // and read on: what was said before counts
-		}
-	}
-	cmd.Process.Kill()
-	cmd.Wait()
+		return err
+	})
 }

@@ -51,14 +51,7 @@ func Open(path string, opts *Options) (*Store, error) {
 		return nil, err
 	}
 	if !o.ReadOnly {
-		err = db.Commit(context.Background(), groupcommit.Op{Apply: func(tx *bolt.Tx) error {
-			for _, name := range buckets {
-				if _, err := tx.CreateBucketIfNotExists(name); err != nil {
-					return err
-				}
-			}
-			return nil
-		}})
+		err = db.Commit(context.Background(), groupcommit.CreateBuckets(buckets...))
 	} else {
 		err = db.View(func(tx *bolt.Tx) error {
 			for _, name := range buckets {
