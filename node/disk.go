@@ -28,7 +28,7 @@ var (
 	bucketContacts    = []byte("contacts")    // agent id -> Contact
 	bucketAgents      = []byte("agents")      // agent id -> conduct
 	bucketRelays      = []byte("relays")      // URL -> relayMemory
-	bucketUses        = []byte("uses")        // mandate id, zero, session id -> nothing
+	bucketUses        = []byte("uses")        // useOf a mandate, zero, session id -> nothing
 	buckets           = [][]byte{
 		bucketSelf, bucketSessions, bucketOrder, bucketInvitations, bucketNotices,
 		bucketContacts, bucketAgents, bucketRelays, bucketUses,
@@ -71,6 +71,7 @@ type record struct {
 	Pending    wire.Value     `json:"pending,omitzero"`     // a signed message on its way
 	PendingAt  int            `json:"pending_at,omitempty"` // messages before it
 	Mandates   []mandate      `json:"mandates,omitempty"`
+	Relied     []string       `json:"relied,omitempty"` // mandates on whose strength this node made offers or accepted: see useOf
 	Misconduct string         `json:"misconduct,omitempty"`
 	Over       relay.End      `json:"over,omitempty"` // the relay takes nothing more
 

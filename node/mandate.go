@@ -68,7 +68,7 @@ func (n *Node) covers(f attest.Verifier, l *live, v wire.Value, m *attest.Mandat
 }
 
 func (n *Node) coversTerms(f attest.Verifier, r *record, parties []wire.AgentID, v wire.Value, m *attest.Mandate, p *proposal, by wire.AgentID) error {
-	uses, err := n.uses(m.ID, r.Session)
+	uses, err := n.uses(useOf(m.Issuer, m.ID), r.Session)
 	if err != nil {
 		return err
 	}
@@ -85,9 +85,16 @@ func (n *Node) coversTerms(f attest.Verifier, r *record, parties []wire.AgentID,
 	return nil
 }
 
-// uses returns in how many other sessions a mandate has led to an agreement.
-func (n *Node) uses(id string, but wire.SessionID) (count int64, err error) {
-	prefix := []byte(wire.HashOf(id).Hex() + "\x00")
+// useOf names a mandate where its uses are counted. Two issuers may have given the same
+// id, one of them on purpose.
+func useOf(issuer wire.AgentID, id string) string {
+	return wire.HashOf(string(wire.PlainDIDKey(issuer)) + "\x00" + id).Hex()
+}
+
+// uses returns in how many other sessions a mandate has led to an agreement, or is relied
+// on for one.
+func (n *Node) uses(mandate string, but wire.SessionID) (count int64, err error) {
+	prefix := []byte(mandate + "\x00")
 	err = n.disk.db.View(func(tx *bolt.Tx) error {
 		c := tx.Bucket(bucketUses).Cursor()
 		for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = c.Next() {
@@ -208,7 +215,8 @@ func (n *Node) judgeMandates(next *record, ch *change, after session.Session, m 
 	if after.State() == session.Agreed && m.Type != wire.TypeCommit || len(next.Mandates) > 0 && after.State() == session.Agreed {
 		n.useMandates(next, ch)
 	}
-	if !slices.ContainsFunc(next.Mandates, func(x mandate) bool { return x.Broken == "" && x.By == m.From }) {
+	by := func(x *mandate) bool { return x.Broken == "" && wire.PlainDIDKey(x.By) == wire.PlainDIDKey(m.From) }
+	if !slices.ContainsFunc(next.Mandates, func(x mandate) bool { return by(&x) }) {
 		return
 	}
 	p := &proposal{kind: m.Type, from: m.From}
@@ -236,7 +244,7 @@ func (n *Node) judgeMandates(next *record, ch *change, after session.Session, m 
 	next.Mandates = slices.Clone(next.Mandates)
 	for i := range next.Mandates {
 		x := &next.Mandates[i]
-		if x.Broken != "" || x.By != m.From {
+		if !by(x) {
 			continue
 		}
 		broken := err
@@ -253,24 +261,47 @@ func (n *Node) judgeMandates(next *record, ch *change, after session.Session, m 
 	}
 }
 
-// useMandates notes that the mandates of a session have led to an agreement.
+// useMandates notes that the mandates of a session have led to an agreement. One that does
+// not stand, or is another's, is not used up by being shown around.
 func (n *Node) useMandates(next *record, ch *change) {
-	ids := make([]string, 0, len(next.Mandates))
+	var used []string
 	for _, x := range next.Mandates {
-		if x.ID != "" {
-			ids = append(ids, x.ID)
+		if x.Broken == "" {
+			used = append(used, useOf(x.Issuer, x.ID))
 		}
 	}
-	id := next.Session
-	if len(ids) == 0 {
+	ch.use(next.Session, used, true)
+}
+
+// use notes in the transaction that a session uses mandates, or does not any more.
+func (c *change) use(id wire.SessionID, mandates []string, used bool) {
+	if len(mandates) == 0 {
 		return
 	}
-	ch.more = append(ch.more, func(tx *bolt.Tx) ([]Notice, error) {
-		for _, m := range ids {
-			if err := tx.Bucket(bucketUses).Put([]byte(wire.HashOf(m).Hex()+"\x00"+string(id)), nil); err != nil {
+	c.more = append(c.more, func(tx *bolt.Tx) ([]Notice, error) {
+		b := tx.Bucket(bucketUses)
+		for _, m := range mandates {
+			key := []byte(m + "\x00" + string(id))
+			var err error
+			if used {
+				err = b.Put(key, nil)
+			} else {
+				err = b.Delete(key)
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
 		return nil, nil
 	})
+}
+
+// giveBack lets go of the mandates that this node relied on, when its session has ended
+// without an agreement.
+func (n *Node) giveBack(next *record, ch *change, s session.Session) {
+	if s.State() == session.Agreed {
+		return
+	}
+	ch.use(next.Session, next.Relied, false)
+	next.Relied = nil
 }

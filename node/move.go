@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -124,12 +125,24 @@ func (n *Node) compose(ctx context.Context, l *live, m Move) error {
 	if m.Type == wire.TypeCommit && l.log.Session().State() == session.Agreed && (l.rec.Sealed || l.rec.Signed == l.log.Tip()) {
 		return refuse(CodePolicy, "the receipt is signed; nothing is left to commit")
 	}
-	if err := n.allow(l, message); err != nil {
+	if n.opts.Policy.asksForMandates() { // two sessions do not both take the last use of one
+		n.relying.Lock()
+		defer n.relying.Unlock()
+	}
+	relied, err := n.allow(l, message)
+	if err != nil {
 		return err
 	}
 	next := l.rec
 	next.Pending, next.PendingAt = message.Value(), l.rec.Len
-	return n.commit(ctx, l, next, change{})
+	var ch change
+	for _, m := range relied {
+		if !slices.Contains(next.Relied, m) {
+			next.Relied = append(slices.Clip(next.Relied), m)
+		}
+	}
+	ch.use(l.id, relied, true)
+	return n.commit(ctx, l, next, ch)
 }
 
 // sign makes a message at the end of a log. Its time is now, but never before the

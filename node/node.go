@@ -47,6 +47,8 @@ type Node struct {
 	closed bool
 	work   sync.WaitGroup
 	room   chan struct{} // for those who attend to sessions
+
+	relying sync.Mutex // held while a move is allowed on the strength of a mandate, after a session's mu
 }
 
 var errStopping = errors.New("the node is stopping")

@@ -90,8 +90,9 @@ const (
 
 // A Threshold says which deals need somebody's signature before this node accepts them
 // or commits to them. A deal crosses it if it is in the category and its amount is at
-// least Amount. An amount that cannot be compared crosses: a term that is no number, or a
-// currency for which no threshold of the same term is written.
+// least Amount. What cannot be compared crosses: a term that is no number or below zero, a
+// currency for which no threshold of the same term is written, a session that names no
+// category.
 type Threshold struct {
 	Name     string         `json:"name"`
 	Category string         `json:"category,omitempty"` // that of the session, or one above it: "goods" is above "goods.cameras"; "": all
@@ -107,6 +108,6 @@ type Requirement string
 
 // The requirements.
 const (
-	NeedApproval Requirement = "approval" // an approval receipt for exactly this offer (SPEC §9.6.4b)
+	NeedApproval Requirement = "approval" // an approval receipt for exactly this offer, and the amount if it leaves a choice (SPEC §9.6.4b)
 	NeedMandate  Requirement = "mandate"  // a mandate for this agent that allows the deal (SPEC §9.9)
 )

@@ -125,6 +125,7 @@ func (n *Node) takeMessage(ctx context.Context, l *live, next *record, ch *chang
 		notice := ch.notice(Concluded, m.From, "breach of "+l.log.Session().Breach().Rule.Name)
 		notice.Type = m.Type
 		n.count(next, l.log.Session(), ch)
+		n.giveBack(next, ch, l.log.Session())
 	default:
 		next.Closed = closedByStranger
 		ch.notice(MessageLate, m.From, next.Closed).Type = m.Type
@@ -165,6 +166,7 @@ func (n *Node) took(next *record, ch *change, before, after session.Session, m *
 		}
 		ch.notice(Concluded, m.From, "").Type = m.Type
 		n.count(next, after, ch)
+		n.giveBack(next, ch, after)
 	}
 }
 
