@@ -110,6 +110,8 @@ func (r *record) live() bool {
 type relayMemory struct {
 	ID    string `json:"id,omitempty"`
 	Token string `json:"token,omitempty"` // secret, as the whole directory is
+
+	Untold []wire.AgentID `json:"untold,omitempty"` // of home: whose consent it has to be told
 }
 
 // A conduct counts what a counterparty does with the sessions that it opens.

@@ -1,5 +1,11 @@
 package node
 
+import (
+	"time"
+
+	"github.com/concordia-node/concordia/relay"
+)
+
 // ClockMoved has a node look at its deadlines again, after a test has put its clock
 // forward.
 func ClockMoved(n *Node) { n.deadlines.look() }
@@ -9,3 +15,16 @@ func BeforeSending(n *Node, f func()) { n.beforeSending = f }
 
 // StopNow has everything that a node does end, as Close does, and does not wait for it.
 func (n *Node) StopNow() { n.stop(errStopping) }
+
+// InvitedBy has a relay tell a node of an invitation.
+func InvitedBy(n *Node, url string, i relay.Invitation) error {
+	c, err := n.carrier(url)
+	if err == nil {
+		c.invited(n.ctx, i)
+	}
+	return err
+}
+
+// SweepCarriers has a node let go of the relays that it does not need, long after it has
+// last used them.
+func SweepCarriers(n *Node) { n.sweepCarriers(time.Now().Add(2 * carrierIdle)) }
