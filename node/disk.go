@@ -80,6 +80,8 @@ type record struct {
 	Sealed     bool                                   `json:"sealed,omitempty"`     // the initiator has proposed the receipt of an agreement
 	Signatures map[wire.AgentID]attest.PartySignature `json:"signatures,omitempty"` // of the receipt at Head
 	Adopted    wire.Value                             `json:"adopted,omitzero"`     // the receipt at Head, as the reference implementation made it
+	Differing  map[wire.AgentID]int                   `json:"differing,omitempty"`  // notices of receipts at the tip that are none
+	Presented  map[wire.AgentID]int                   `json:"presented,omitempty"`  // artifacts that others presented and that were kept
 	Head       wire.Hash                              `json:"head,omitzero"`
 	Done       wire.Hash                              `json:"done,omitzero"`  // chain head of the last complete receipt
 	Gave       bool                                   `json:"gave,omitempty"` // this node has made offers or sent signals

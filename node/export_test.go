@@ -3,7 +3,9 @@ package node
 import (
 	"time"
 
+	"github.com/concordia-node/concordia/attest/store"
 	"github.com/concordia-node/concordia/relay"
+	"github.com/concordia-node/concordia/wire"
 )
 
 // ClockMoved has a node look at its deadlines again, after a test has put its clock
@@ -28,3 +30,11 @@ func InvitedBy(n *Node, url string, i relay.Invitation) error {
 // SweepCarriers has a node let go of the relays that it does not need, long after it has
 // last used them.
 func SweepCarriers(n *Node) { n.sweepCarriers(time.Now().Add(2 * carrierIdle)) }
+
+// Approvals counts the approval receipts that a node keeps for a session.
+func Approvals(n *Node, id wire.SessionID) (count int) {
+	for range n.artifacts.List(store.Filter{Kind: "approval_receipt", Session: string(id)}) {
+		count++
+	}
+	return count
+}

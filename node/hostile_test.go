@@ -165,6 +165,61 @@ func TestOtherReceipt(t *testing.T) {
 	p.settled(id)
 }
 
+// A party that signs wrongly does not undo what the others have signed, and its receipts
+// that are none do not push other notices out.
+func TestReceiptOfThree(t *testing.T) {
+	w := newWorld(t)
+	p, b, c := w.party("seller", nil), w.bare("buyer"), w.bare("third")
+	id := must[node.View](w)(p.Open(w.ctx, node.Opening{To: []wire.AgentID{agent("buyer"), agent("third")}, Body: camera(nil)})).Session
+	for i, x := range []*bare{b, c} {
+		must[relay.SessionInfo](w)(x.Join(w.ctx, id))
+		p.has(id, 1+i)
+		x.say(id, wire.TypeAcceptSession, parsed("{}"))
+	}
+	p.in(id, session.Active)
+	b.say(id, wire.TypeReject, parsed("{}"))
+	p.in(id, session.Rejected)
+	var proposal wire.Value
+	for proposal.Kind() == wire.Absent {
+		for _, e := range must[*relay.Transcript](w)(b.Transcript(w.ctx, id)).Enclosures {
+			proposal = e.Content
+		}
+	}
+	signed := func(name string) wire.Value {
+		t.Helper()
+		return must[wire.Value](w)(attest.Countersign(proposal, agent(name), key(name)))
+	}
+	s, _ := attest.SignatureOf(signed("buyer"), agent("buyer"))
+	for range 10 {
+		b.enclose(id, relay.KindReceipt, attest.WithSignature(proposal, agent("buyer"), attest.PartySignature{Record: s.Whole, Whole: s.Record}))
+	}
+	c.enclose(id, relay.KindReceipt, signed("third"))
+	b.enclose(id, relay.KindReceipt, attest.WithSignature(proposal, agent("buyer"), attest.PartySignature{Record: s.Record, Whole: s.Record}))
+	b.enclose(id, relay.KindReceipt, signed("buyer"))
+	p.settled(id)
+	if n := p.count(node.ReceiptDiffers); n == 0 || n > 4 {
+		t.Errorf("%d notices of receipts that differ", n)
+	}
+}
+
+// What a party presents is kept up to a bound.
+func TestPresentedBounded(t *testing.T) {
+	w := newWorld(t)
+	p, b := w.party("seller", nil), w.bare("buyer")
+	id := w.against(p, b)
+	at := must[node.View](w)(p.Session(w.ctx, id)).Version
+	const shown = 110
+	for range shown {
+		b.enclose(id, relay.KindApproval, must[wire.Value](w)(w.issuer("buyer").Approval(encoded(wire.M{
+			"session_id": id, "scope": wire.M{"decision": "approve", "offer_hash": wire.HashOf("x"), "amount": "none", "threshold_crossed": "none"},
+		}))))
+	}
+	p.reach(id, "all", func(v node.View) bool { return v.Version >= at+shown })
+	if n := node.Approvals(p.Node, id); n != 100 {
+		t.Errorf("%d artifacts are kept", n)
+	}
+}
+
 // The receipt of a contact that runs the reference implementation may say more of its own,
 // and nothing else than the transcript.
 func TestReferenceReceipt(t *testing.T) {

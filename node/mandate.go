@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
@@ -25,8 +26,12 @@ type mandate struct {
 	Message int          `json:"message,omitempty"` // number of that message, 0 if the mandate itself does not stand
 }
 
-// maxMandates bounds the mandates of one party of a session that are held against it.
-const maxMandates = 4
+// Bounds of what one party of a session presents: mandates that are held against it, and
+// other artifacts that are kept.
+const (
+	maxMandates  = 4
+	maxPresented = 100
+)
 
 // The action that a mandate is asked about is an object:
 //
@@ -153,6 +158,16 @@ func (n *Node) Present(ctx context.Context, id wire.SessionID, artifact wire.Val
 // locked.
 func (n *Node) takePresented(l *live, next *record, ch *change, e *relay.Enclosure) {
 	if !has(e.Content, "mandate_id") {
+		if wire.PlainDIDKey(e.From) != n.agent {
+			if next.Presented[e.From] >= maxPresented {
+				return
+			}
+			next.Presented = maps.Clone(next.Presented)
+			if next.Presented == nil {
+				next.Presented = map[wire.AgentID]int{}
+			}
+			next.Presented[e.From]++
+		}
 		if _, err := n.keep(n.ctx, e.Content); err != nil {
 			n.log.Info("what was presented in a session does not stand", "session", l.id, "why", kindOf(err))
 		}
@@ -187,6 +202,15 @@ func (n *Node) takePresented(l *live, next *record, ch *change, e *relay.Enclosu
 	if err != nil {
 		x.Broken = ruleOf(err)
 		ch.notice(MandateBroken, e.From, "the mandate that it presents does not stand: "+x.Broken)
+	} else if p, number := n.standingOffer(l, e.From); p != nil {
+		f, err := n.verifier(n.now())
+		if err == nil {
+			err = n.coversTerms(f, next, next.Parties, x.Value, m, p, e.From)
+		}
+		if err != nil {
+			x.Broken, x.Message = ruleOf(err), number
+			ch.notice(MandateBroken, e.From, "its mandate does not allow the offer that it has made: "+x.Broken).Type = p.kind
+		}
 	}
 	next.Mandates = append(slices.Clip(next.Mandates), x)
 	if err == nil {
@@ -194,6 +218,32 @@ func (n *Node) takePresented(l *live, next *record, ch *change, e *relay.Enclosu
 			n.log.Info("a mandate is not kept", "session", l.id, "why", kindOf(err))
 		}
 	}
+}
+
+// standingOffer returns the current offer if it is a party's, and the number of its
+// message. l is locked.
+func (n *Node) standingOffer(l *live, by wire.AgentID) (*proposal, int) {
+	s := l.log.Session()
+	o, from := s.Offer()
+	if o == nil || s.State() != session.Active || wire.PlainDIDKey(from) != wire.PlainDIDKey(by) {
+		return nil, 0
+	}
+	messages, err := n.transcripts.Read(l.id, 0, l.rec.Len)
+	if err != nil {
+		return nil, 0
+	}
+	for i, v := range slices.Backward(messages) {
+		u, err := wire.ReadMessage(v)
+		if err != nil || u.Type != wire.TypeOffer && u.Type != wire.TypeCounter || !u.Body.Equal(o.Body()) {
+			continue
+		}
+		p := &proposal{kind: u.Type, body: u.Body, from: from}
+		for _, b := range o.Branches {
+			p.terms = append(p.terms, b.Terms)
+		}
+		return p, i + 1
+	}
+	return nil, 0
 }
 
 func ruleOf(err error) string {

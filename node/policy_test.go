@@ -280,6 +280,22 @@ func TestMandatePresented(t *testing.T) {
 	}
 }
 
+// A mandate that is presented is held against the offer that stands already.
+func TestMandatePresentedLate(t *testing.T) {
+	w := newWorld(t)
+	seller, buyer := w.party("seller", nil), w.party("buyer", nil)
+	id := w.begin(node.Opening{}, seller, buyer)
+	seller.move(id, wire.TypeOffer, price(1001))
+	w.must(seller.Present(w.ctx, id, w.mandate("boss", "seller", 1000)))
+	v := buyer.reach(id, "the mandate", func(v node.View) bool { return len(v.Mandates) == 1 })
+	if v.Mandates[0].Broken != "action" || v.Mandates[0].Message != 3 {
+		t.Errorf("mandates %+v", v.Mandates)
+	}
+	if _, err := buyer.Move(w.ctx, node.Move{Session: id, Type: wire.TypeAccept}); code(err) != node.CodePolicy {
+		t.Errorf("accept: %v", err)
+	}
+}
+
 // Strangers wait, are joined, or are refused, and who is denied does not learn it.
 func TestUnknownCallers(t *testing.T) {
 	w := newWorld(t)

@@ -137,6 +137,7 @@ func (n *Node) takeMessage(ctx context.Context, l *live, next *record, ch *chang
 func (n *Node) took(next *record, ch *change, before, after session.Session, m *wire.Message, own bool) {
 	next.Len, next.Last, next.Parties = after.Len(), m.From, after.Parties()
 	next.Done, next.Signed, next.Sent = wire.Hash{}, wire.Hash{}, wire.Hash{} // there is no receipt of this tip
+	next.Differing = nil
 	if after.State() != session.Expired {
 		next.Expired = false
 	}
