@@ -38,3 +38,6 @@ func Approvals(n *Node, id wire.SessionID) (count int) {
 	}
 	return count
 }
+
+// LoseDisk has a node's disk refuse from now on.
+func LoseDisk(n *Node) error { return n.disk.db.Close() }

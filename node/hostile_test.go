@@ -93,6 +93,24 @@ func TestBreach(t *testing.T) {
 	}
 }
 
+// Nobody's turn is in a session that its relay takes nothing more for.
+func TestClosedAtRelay(t *testing.T) {
+	w := newWorld(t)
+	p, b := w.party("seller", nil), w.bare("buyer")
+	id := w.against(p, b)
+	b.say(id, wire.TypeOffer, price(1).With("offer_id", wire.Text("off_1")))
+	if v := p.has(id, 3); !v.Turn {
+		t.Errorf("view %+v", v)
+	}
+	w.must(b.Close(w.ctx, id))
+	if _, err := p.Move(w.ctx, node.Move{Session: id, Type: wire.TypeAccept}); code(err) != node.CodeEnded {
+		t.Errorf("a move: %v", err)
+	}
+	if v := must[node.View](w)(p.Session(w.ctx, id)); v.Turn || len(v.Moves) != 0 || v.State != session.Active {
+		t.Errorf("view %+v", v)
+	}
+}
+
 // Who was invited cannot open the session in the place of who invited.
 func TestImpostor(t *testing.T) {
 	w := newWorld(t)
@@ -197,6 +215,9 @@ func TestReceiptOfThree(t *testing.T) {
 	b.enclose(id, relay.KindReceipt, attest.WithSignature(proposal, agent("buyer"), attest.PartySignature{Record: s.Record, Whole: s.Record}))
 	b.enclose(id, relay.KindReceipt, signed("buyer"))
 	p.settled(id)
+	if n := p.sees(node.ReceiptDiffers); n.Agent != agent("buyer") {
+		t.Errorf("notice %+v", n)
+	}
 	if n := p.count(node.ReceiptDiffers); n == 0 || n > 4 {
 		t.Errorf("%d notices of receipts that differ", n)
 	}

@@ -4,6 +4,8 @@ import (
 	"crypto/x509"
 	"io"
 	"log/slog"
+	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -28,6 +30,10 @@ type Options struct {
 	// relay that the node is for its own sessions.
 	Public string
 	Limits relay.Limits
+
+	// Address returns where a request to Handler comes from; nil: who is connected. It is
+	// for proxies in front: what it returns is what rates of requests are counted by.
+	Address func(*http.Request) netip.Addr
 
 	// Loopback lets the node talk to this machine, and over http:// as well. Otherwise it
 	// dials public addresses only, over https://, and the home relay wherever it is.

@@ -74,6 +74,7 @@ func (a *app) nodeConfig(cmd *cobra.Command, serves bool) *nodeConfig {
 		{name: "tls_cert", kind: pathSetting, usage: "PEM `file` with the certificate, and those between it and its root"},
 		{name: "tls_key", kind: pathSetting, usage: "PEM `file` with the certificate's key"},
 		{name: "insecure_http", kind: yesSetting, value: "false", usage: "listen in the clear: a proxy in front speaks TLS"},
+		{name: "trusted_proxy", usage: "`CIDRs` of proxies whose X-Forwarded-For is believed, separated by commas"},
 		{name: "log_level", value: "info", usage: "debug, info, warn or error"},
 	}}
 	always := []string{"dir", "config", "key", "passphrase_file", "relay", "loopback"}
