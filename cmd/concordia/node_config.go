@@ -24,6 +24,9 @@ import (
 // configName is the file that configures the node of a directory.
 const configName = "node.yaml"
 
+// nodeName is the file that a node keeps its contacts, sessions and notices in.
+const nodeName = "node.db"
+
 // A setting is one thing that can be configured, by the flag --name-with-dashes, by the
 // variable CONCORDIA_NAME, and by name in the file.
 type setting struct {

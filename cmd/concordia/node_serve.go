@@ -40,7 +40,8 @@ takes TLS: --tls-cert and --tls-key, or --insecure-http behind a proxy that spea
 --public says the origin at which others reach it, and --trusted-proxy whose
 X-Forwarded-For is believed. Plain HTTP is otherwise for this machine alone, with
 --loopback. /healthz and /metrics answer requests from this machine that came through no
-proxy; /healthz answers 503 when the disk refuses or the home relay is away.
+proxy; /healthz answers 503 when the disk refuses or a relay is away that the node
+needs.
 
 Each setting can also be in the environment or a file: see concordia node config.
 
