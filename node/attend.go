@@ -52,9 +52,10 @@ func (n *Node) attendTo(ctx context.Context, l *live) {
 	defer n.release(l)
 	retry := firstRetry
 	for {
-		n.room <- struct{}{}
+		room := n.roomOf(l)
+		room <- struct{}{}
 		err := n.duties(ctx, l)
-		<-n.room
+		<-room
 		if err != nil && ctx.Err() == nil {
 			n.log.Info("something is left to do in a session", "session", l.id, "why", kindOf(err))
 		}
@@ -118,7 +119,7 @@ func (n *Node) duties(ctx context.Context, l *live) error {
 		faults = append(faults, n.inviteDirectly(ctx, l))
 	}
 	if !r.Joined && r.Over == "" {
-		faults = append(faults, n.enter(ctx, l))
+		faults = append(faults, n.enterLater(ctx, l))
 	}
 	if r.Pending.Kind() != wire.Absent {
 		faults = append(faults, n.redeliver(ctx, l))

@@ -21,17 +21,37 @@ type carrier struct {
 	node   *Node
 	url    string // ownRelay: this node's own
 	client *relay.Client
+	stop   context.CancelFunc // of the connection
+
+	// room is for those who attend to its sessions: one relay that does not answer keeps
+	// nobody waiting but them.
+	room chan struct{}
+
+	used time.Time // when it was last asked for; guarded by carriers
 }
 
 type carriers struct {
-	mu    sync.Mutex // guards byURL
+	mu    sync.Mutex // guards what follows
 	byURL map[string]*carrier
+	swept time.Time
+
+	nowhere chan struct{} // room for sessions whose relay cannot be reached at all
 }
 
-func newCarriers() carriers { return carriers{byURL: map[string]*carrier{}} }
+func newCarriers() carriers {
+	return carriers{byURL: map[string]*carrier{}, nowhere: make(chan struct{}, maxAttending)}
+}
 
-// maxCarriers bounds the relays that the node is connected to.
+// maxAttending is how many sessions of a relay are attended to at the same time.
+const maxAttending = 64
+
+// maxCarriers bounds the relays that the node is connected to. Strangers' sessions that
+// it joins unasked take half of them at most.
 const maxCarriers = 1000
+
+// Whoever needs a carrier that no session uses has it for so long, and so often those are
+// looked for.
+const carrierIdle = 10 * time.Minute
 
 var (
 	errCarriers = errors.New("the node is connected to as many relays as it may")
@@ -43,13 +63,19 @@ var (
 func (n *Node) carrier(url string) (*carrier, error) {
 	n.carriers.mu.Lock()
 	defer n.carriers.mu.Unlock()
+	now := time.Now()
 	if c := n.carriers.byURL[url]; c != nil {
+		c.used = now
 		return c, nil
+	}
+	if now.Sub(n.carriers.swept) >= carrierIdle {
+		n.carriers.swept = now
+		n.begin(func(context.Context) { n.sweepCarriers(now) })
 	}
 	if len(n.carriers.byURL) >= maxCarriers {
 		return nil, errCarriers
 	}
-	c := &carrier{node: n, url: url}
+	c := &carrier{node: n, url: url, used: now, room: make(chan struct{}, maxAttending)}
 	opts := relay.ClientOptions{
 		URL: url, Agent: n.agent, Signer: n.opts.Key, Keys: n, Cursors: c, Tokens: c,
 		Handle: c.handle, Up: c.up, Invited: c.invited, Changed: c.changed, Accused: c.accused,
@@ -79,12 +105,52 @@ func (n *Node) carrier(url string) (*carrier, error) {
 	}
 	c.client = client
 	n.carriers.byURL[url] = c
-	n.begin(func(ctx context.Context) {
-		if err := client.Run(ctx); ctx.Err() == nil {
+	running, stop := context.WithCancel(n.ctx)
+	c.stop = stop
+	n.begin(func(context.Context) {
+		defer stop()
+		if err := client.Run(running); running.Err() == nil {
 			n.log.Error("the relay does not take this agent", "relay", url, "why", kindOf(err))
 		}
 	})
 	return c, nil
+}
+
+// sweepCarriers lets go of connections to relays that no session needs any more: of
+// strangers whose invitation was declined, of sessions that are over.
+func (n *Node) sweepCarriers(now time.Time) {
+	needed := map[string]bool{ownRelay: true, n.opts.Relay: true}
+	err := each(n.disk, bucketSessions, "", func(_ string, r *record) bool {
+		needed[r.Relay] = needed[r.Relay] || r.live()
+		return true
+	})
+	if err != nil {
+		n.log.Error("looking for connections that are not needed", "why", kindOf(err))
+		return
+	}
+	n.carriers.mu.Lock()
+	defer n.carriers.mu.Unlock()
+	for url, c := range n.carriers.byURL {
+		if !needed[url] && now.Sub(c.used) >= carrierIdle {
+			delete(n.carriers.byURL, url)
+			c.stop()
+		}
+	}
+}
+
+// crowded reports whether strangers have taken their share of the connections.
+func (n *Node) crowded() bool {
+	n.carriers.mu.Lock()
+	defer n.carriers.mu.Unlock()
+	return len(n.carriers.byURL) >= maxCarriers/2
+}
+
+// roomOf returns the room for those who attend to a session.
+func (n *Node) roomOf(l *live) chan struct{} {
+	if c, err := n.carrierOf(l); err == nil {
+		return c.room
+	}
+	return n.carriers.nowhere
 }
 
 // bind notes which relay is at an address, unless it is known at another one: a stranger
@@ -191,6 +257,9 @@ func (c *carrier) SetToken(ctx context.Context, token string) error {
 // up is told of a connection to the relay. What happened before it is not told.
 func (c *carrier) up(context.Context) {
 	n := c.node
+	if c.url == n.opts.Relay {
+		n.begin(n.tellConsents)
+	}
 	n.table.mu.Lock()
 	var all []*live
 	for _, l := range n.table.byID {

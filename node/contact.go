@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	bolt "go.etcd.io/bbolt"
+
 	"github.com/concordia-node/concordia/relay"
 	"github.com/concordia-node/concordia/wire"
 	"github.com/concordia-node/concordia/wire/resolve"
@@ -15,6 +17,9 @@ import (
 
 // A contactBook has the contacts in memory.
 type contactBook struct {
+	changing sync.Mutex // held by who changes them, from reading to writing; before mu
+	telling  sync.Mutex // held by who tells the home relay of all consents
+
 	mu   sync.RWMutex // guards what follows
 	byID map[wire.AgentID]Contact
 	keys wire.Keys // theirs, and of others what Options.Keys says
@@ -133,6 +138,8 @@ func (n *Node) RemoveContact(ctx context.Context, id wire.AgentID) error {
 // changeContacts sets a contact, or removes it, and tells the home relay what it has to
 // know.
 func (n *Node) changeContacts(ctx context.Context, id wire.AgentID, c *Contact) error {
+	n.contacts.changing.Lock()
+	defer n.contacts.changing.Unlock()
 	plain := wire.PlainDIDKey(id)
 	n.contacts.mu.RLock()
 	byID := make(map[wire.AgentID]Contact, len(n.contacts.byID)+1)
@@ -143,6 +150,8 @@ func (n *Node) changeContacts(ctx context.Context, id wire.AgentID, c *Contact) 
 	before, had := byID[plain]
 	var err error
 	switch {
+	case c != nil && !had && len(byID) >= maxContacts:
+		return refuse(CodeRefused, "there are as many contacts as a node keeps: remove some")
 	case c != nil:
 		byID[plain] = *c
 		err = n.disk.put(ctx, bucketContacts, string(plain), c)
@@ -164,7 +173,11 @@ func (n *Node) changeContacts(ctx context.Context, id wire.AgentID, c *Contact) 
 	}
 	if n.opts.Relay != "" && now != before.Consent {
 		home, err := n.carrier(n.opts.Relay)
-		if err == nil {
+		switch {
+		case err != nil:
+		case !home.client.Connected(): // it is told when it is there again
+			err = n.untold(ctx, plain)
+		default:
 			err = home.client.SetConsent(ctx, plain, map[Consent]relay.Consent{Undecided: relay.Unknown, Allowed: relay.Allowed, Denied: relay.Denied}[now])
 		}
 		if err != nil {
@@ -174,14 +187,54 @@ func (n *Node) changeContacts(ctx context.Context, id wire.AgentID, c *Contact) 
 	return nil
 }
 
+// untold notes that the home relay has to be told of an agent of whom the contacts, now or
+// soon, say nothing.
+func (n *Node) untold(ctx context.Context, id wire.AgentID) error {
+	return n.disk.update(ctx, func(tx *bolt.Tx) error {
+		var memory relayMemory
+		if _, err := get(tx, bucketRelays, n.opts.Relay, &memory); err != nil {
+			return err
+		}
+		if slices.Contains(memory.Untold, id) || len(memory.Untold) >= maxContacts {
+			return nil
+		}
+		memory.Untold = append(memory.Untold, id)
+		return put(tx, bucketRelays, n.opts.Relay, &memory)
+	})
+}
+
+// told notes that it was.
+func (n *Node) told(ctx context.Context, id wire.AgentID) error {
+	return n.disk.update(ctx, func(tx *bolt.Tx) error {
+		var memory relayMemory
+		if _, err := get(tx, bucketRelays, n.opts.Relay, &memory); err != nil {
+			return err
+		}
+		memory.Untold = without(memory.Untold, id)
+		return put(tx, bucketRelays, n.opts.Relay, &memory)
+	})
+}
+
+// maxContacts bounds the contacts of a node.
+const maxContacts = 10_000
+
 // tellConsents has the home relay know with whom the owner deals, as the contacts and the
 // policy say.
 func (n *Node) tellConsents(ctx context.Context) {
+	n.contacts.telling.Lock()
+	defer n.contacts.telling.Unlock()
 	home, err := n.carrier(n.opts.Relay)
-	if err != nil {
+	if err != nil || ctx.Err() != nil {
 		return
 	}
+	var memory relayMemory
+	if _, err := n.disk.get(bucketRelays, n.opts.Relay, &memory); err != nil {
+		n.log.Error("reading whom the relay was not told of", "why", kindOf(err))
+	}
 	want := map[wire.AgentID]relay.Consent{}
+	for _, a := range memory.Untold {
+		want[a] = relay.Unknown
+	}
 	for _, a := range n.opts.Policy.Allow {
 		want[wire.PlainDIDKey(a)] = relay.Allowed
 	}
@@ -203,7 +256,7 @@ func (n *Node) tellConsents(ctx context.Context) {
 	for after, more := wire.AgentID(""), true; more; { // what it knows it is not told again
 		ids, consents, err := home.client.Consents(ctx, after)
 		if err != nil {
-			break
+			return // the next time it is there
 		}
 		for i, id := range ids {
 			if want[id] == consents[i] {
@@ -216,6 +269,16 @@ func (n *Node) tellConsents(ctx context.Context) {
 	for id, consent := range want {
 		if err := home.client.SetConsent(ctx, id, consent); err != nil && ctx.Err() == nil {
 			n.log.Warn("the relay was not told of a consent", "why", kindOf(err))
+			memory.Untold = without(memory.Untold, id)
+		}
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	for _, id := range memory.Untold {
+		if err := n.told(ctx, id); err != nil && ctx.Err() == nil {
+			n.log.Error("noting what the relay was told", "why", kindOf(err))
+			return
 		}
 	}
 }

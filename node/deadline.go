@@ -160,6 +160,7 @@ func (n *Node) expire(ctx context.Context, l *live) error {
 	var c change
 	c.notice(SessionExpired, "", "")
 	n.count(&next, l.log.Session().At(n.now()), &c)
+	n.giveBack(&next, &c, l.log.Session().At(n.now()))
 	return n.commit(ctx, l, next, c)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/concordia-node/concordia/node"
+	"github.com/concordia-node/concordia/relay"
 	"github.com/concordia-node/concordia/session"
 	"github.com/concordia-node/concordia/wire"
 )
@@ -229,6 +230,18 @@ func TestMoveOnce(t *testing.T) {
 	if v := must[node.View](w)(buyer.Move(w.ctx, m)); v.Len != 3 {
 		t.Errorf("%d messages", v.Len)
 	}
+	m.Tip = wire.HashOf("what the caller knew when it made the move")
+	if v := must[node.View](w)(buyer.Move(w.ctx, m)); v.Len != 3 {
+		t.Errorf("%d messages", v.Len)
+	}
+	m.Tip = wire.Hash{}
+	for _, other := range []node.Move{
+		{Session: id, Type: m.Type, ID: m.ID, Body: price(6)}, {Session: id, Type: m.Type, ID: m.ID, Body: m.Body, Reasoning: "so"},
+	} {
+		if _, err := buyer.Move(w.ctx, other); code(err) != node.CodeRule {
+			t.Errorf("another body under the id: %v", err)
+		}
+	}
 	m.Type = wire.TypeCounter
 	if _, err := buyer.Move(w.ctx, m); code(err) != node.CodeRule {
 		t.Errorf("another move under the id: %v", err)
@@ -389,6 +402,24 @@ func TestOpenRefuses(t *testing.T) {
 	o := node.Opening{To: buyer, Session: "ses_mine", Body: camera(nil)}
 	must[node.View](w)(seller.Open(w.ctx, o))
 	must[node.View](w)(seller.Open(w.ctx, o))
+	different := []node.Opening{
+		{To: []wire.AgentID{agent("third")}, Session: o.Session, Body: o.Body},
+		{To: buyer, Session: o.Session, Body: camera(wire.M{"timing": wire.M{"session_ttl": 60}})},
+		{To: buyer, Session: o.Session, Body: o.Body, Reasoning: "so"},
+	}
+	refused := func() {
+		t.Helper()
+		for i, o := range different {
+			if _, err := seller.Open(w.ctx, o); code(err) != node.CodeBadRequest {
+				t.Errorf("another opening %d under the same id: %v", i, err)
+			}
+		}
+	}
+	refused()
+	must[relay.SessionInfo](w)(w.bare("buyer").Join(w.ctx, o.Session))
+	seller.has(o.Session, 1)
+	must[node.View](w)(seller.Open(w.ctx, o))
+	refused()
 	if list := must[[]node.Summary](w)(seller.Sessions(w.ctx, node.Filter{Live: true, With: agent("buyer")})); len(list) != 1 {
 		t.Errorf("sessions %v", list)
 	}

@@ -28,7 +28,7 @@ var (
 	bucketContacts    = []byte("contacts")    // agent id -> Contact
 	bucketAgents      = []byte("agents")      // agent id -> conduct
 	bucketRelays      = []byte("relays")      // URL -> relayMemory
-	bucketUses        = []byte("uses")        // mandate id, zero, session id -> nothing
+	bucketUses        = []byte("uses")        // useOf a mandate, zero, session id -> nothing
 	buckets           = [][]byte{
 		bucketSelf, bucketSessions, bucketOrder, bucketInvitations, bucketNotices,
 		bucketContacts, bucketAgents, bucketRelays, bucketUses,
@@ -71,6 +71,7 @@ type record struct {
 	Pending    wire.Value     `json:"pending,omitzero"`     // a signed message on its way
 	PendingAt  int            `json:"pending_at,omitempty"` // messages before it
 	Mandates   []mandate      `json:"mandates,omitempty"`
+	Relied     []string       `json:"relied,omitempty"` // mandates on whose strength this node made offers or accepted: see useOf
 	Misconduct string         `json:"misconduct,omitempty"`
 	Over       relay.End      `json:"over,omitempty"` // the relay takes nothing more
 
@@ -79,6 +80,8 @@ type record struct {
 	Sealed     bool                                   `json:"sealed,omitempty"`     // the initiator has proposed the receipt of an agreement
 	Signatures map[wire.AgentID]attest.PartySignature `json:"signatures,omitempty"` // of the receipt at Head
 	Adopted    wire.Value                             `json:"adopted,omitzero"`     // the receipt at Head, as the reference implementation made it
+	Differing  map[wire.AgentID]int                   `json:"differing,omitempty"`  // notices of receipts at the tip that are none
+	Presented  map[wire.AgentID]int                   `json:"presented,omitempty"`  // artifacts that others presented and that were kept
 	Head       wire.Hash                              `json:"head,omitzero"`
 	Done       wire.Hash                              `json:"done,omitzero"`  // chain head of the last complete receipt
 	Gave       bool                                   `json:"gave,omitempty"` // this node has made offers or sent signals
@@ -109,6 +112,8 @@ func (r *record) live() bool {
 type relayMemory struct {
 	ID    string `json:"id,omitempty"`
 	Token string `json:"token,omitempty"` // secret, as the whole directory is
+
+	Untold []wire.AgentID `json:"untold,omitempty"` // of home: whose consent it has to be told
 }
 
 // A conduct counts what a counterparty does with the sessions that it opens.

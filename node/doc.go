@@ -18,7 +18,7 @@
 //	attend.go     what the node does without being asked; deadline.go: when time is up
 //	join.go       invitations; receipt.go: the receipt that all parties sign
 //	contact.go, policy.go, mandate.go   with whom it deals, and how far it goes
-//	view.go, notice.go   what there is to see
+//	view.go, notice.go, health.go   what there is to see
 //	local*.go     the API for other processes; share.go: one directory, many processes
 //
 // # One carrier

@@ -93,6 +93,24 @@ func TestBreach(t *testing.T) {
 	}
 }
 
+// Nobody's turn is in a session that its relay takes nothing more for.
+func TestClosedAtRelay(t *testing.T) {
+	w := newWorld(t)
+	p, b := w.party("seller", nil), w.bare("buyer")
+	id := w.against(p, b)
+	b.say(id, wire.TypeOffer, price(1).With("offer_id", wire.Text("off_1")))
+	if v := p.has(id, 3); !v.Turn {
+		t.Errorf("view %+v", v)
+	}
+	w.must(b.Close(w.ctx, id))
+	if _, err := p.Move(w.ctx, node.Move{Session: id, Type: wire.TypeAccept}); code(err) != node.CodeEnded {
+		t.Errorf("a move: %v", err)
+	}
+	if v := must[node.View](w)(p.Session(w.ctx, id)); v.Turn || len(v.Moves) != 0 || v.State != session.Active {
+		t.Errorf("view %+v", v)
+	}
+}
+
 // Who was invited cannot open the session in the place of who invited.
 func TestImpostor(t *testing.T) {
 	w := newWorld(t)
@@ -163,6 +181,64 @@ func TestOtherReceipt(t *testing.T) {
 	}
 	b.enclose(id, relay.KindReceipt, signed)
 	p.settled(id)
+}
+
+// A party that signs wrongly does not undo what the others have signed, and its receipts
+// that are none do not push other notices out.
+func TestReceiptOfThree(t *testing.T) {
+	w := newWorld(t)
+	p, b, c := w.party("seller", nil), w.bare("buyer"), w.bare("third")
+	id := must[node.View](w)(p.Open(w.ctx, node.Opening{To: []wire.AgentID{agent("buyer"), agent("third")}, Body: camera(nil)})).Session
+	for i, x := range []*bare{b, c} {
+		must[relay.SessionInfo](w)(x.Join(w.ctx, id))
+		p.has(id, 1+i)
+		x.say(id, wire.TypeAcceptSession, parsed("{}"))
+	}
+	p.in(id, session.Active)
+	b.say(id, wire.TypeReject, parsed("{}"))
+	p.in(id, session.Rejected)
+	var proposal wire.Value
+	for proposal.Kind() == wire.Absent {
+		for _, e := range must[*relay.Transcript](w)(b.Transcript(w.ctx, id)).Enclosures {
+			proposal = e.Content
+		}
+	}
+	signed := func(name string) wire.Value {
+		t.Helper()
+		return must[wire.Value](w)(attest.Countersign(proposal, agent(name), key(name)))
+	}
+	s, _ := attest.SignatureOf(signed("buyer"), agent("buyer"))
+	for range 10 {
+		b.enclose(id, relay.KindReceipt, attest.WithSignature(proposal, agent("buyer"), attest.PartySignature{Record: s.Whole, Whole: s.Record}))
+	}
+	c.enclose(id, relay.KindReceipt, signed("third"))
+	b.enclose(id, relay.KindReceipt, attest.WithSignature(proposal, agent("buyer"), attest.PartySignature{Record: s.Record, Whole: s.Record}))
+	b.enclose(id, relay.KindReceipt, signed("buyer"))
+	p.settled(id)
+	if n := p.sees(node.ReceiptDiffers); n.Agent != agent("buyer") {
+		t.Errorf("notice %+v", n)
+	}
+	if n := p.count(node.ReceiptDiffers); n == 0 || n > 4 {
+		t.Errorf("%d notices of receipts that differ", n)
+	}
+}
+
+// What a party presents is kept up to a bound.
+func TestPresentedBounded(t *testing.T) {
+	w := newWorld(t)
+	p, b := w.party("seller", nil), w.bare("buyer")
+	id := w.against(p, b)
+	at := must[node.View](w)(p.Session(w.ctx, id)).Version
+	const shown = 110
+	for range shown {
+		b.enclose(id, relay.KindApproval, must[wire.Value](w)(w.issuer("buyer").Approval(encoded(wire.M{
+			"session_id": id, "scope": wire.M{"decision": "approve", "offer_hash": wire.HashOf("x"), "amount": "none", "threshold_crossed": "none"},
+		}))))
+	}
+	p.reach(id, "all", func(v node.View) bool { return v.Version >= at+shown })
+	if n := node.Approvals(p.Node, id); n != 100 {
+		t.Errorf("%d artifacts are kept", n)
+	}
 }
 
 // The receipt of a contact that runs the reference implementation may say more of its own,

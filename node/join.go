@@ -15,9 +15,14 @@ import (
 	"github.com/concordia-node/concordia/wire"
 )
 
-// invited is told by a relay of an invitation.
+// invited is told by a relay of an invitation. The home relay is believed: it keeps the
+// bounds of invitations. Any other carries sessions that others chose it for, and could
+// make up as many as it likes, in any name: to those one is invited with a signature.
 func (c *carrier) invited(ctx context.Context, i relay.Invitation) {
 	n := c.node
+	if c.url != n.opts.Relay {
+		return
+	}
 	err := n.welcome(ctx, Invitation{
 		Session: i.Session, From: i.From, Relay: c.url, Category: i.Category, Created: i.Created, Expires: i.Expires,
 	})
@@ -45,8 +50,10 @@ func (n *Node) welcome(ctx context.Context, i Invitation) error {
 	case wire.PlainDIDKey(i.From) == n.agent:
 		return refuse(CodeBadRequest, "the invitation is this node's own")
 	case standing == Denied, standing == Undecided && n.opts.Policy.Unknown == Refuse:
-		if c, err := n.carrier(i.Relay); err == nil && i.Relay == n.opts.Relay {
-			_ = c.client.Decline(ctx, i.Session) // it is forgotten if it fails, and told again
+		if i.Relay == n.opts.Relay { // no other one hears from this node
+			if c, err := n.carrier(i.Relay); err == nil {
+				_ = c.client.Decline(ctx, i.Session) // it is forgotten if it fails, and told again
+			}
 		}
 		return errDenied
 	}
@@ -61,7 +68,8 @@ func (n *Node) welcome(ctx context.Context, i Invitation) error {
 	if err := n.keepInvitation(ctx, i); err != nil {
 		return err
 	}
-	if n.opts.Policy.Unknown == Accept || standing == Allowed && n.opts.Policy.JoinKnown {
+	unasked := n.opts.Policy.Unknown == Accept && (standing == Allowed || !n.crowded())
+	if unasked || standing == Allowed && n.opts.Policy.JoinKnown {
 		n.begin(func(ctx context.Context) {
 			ctx, stop := context.WithTimeout(ctx, patience)
 			defer stop()
@@ -176,6 +184,9 @@ func (n *Node) join(ctx context.Context, id wire.SessionID) (*live, error) {
 		if errors.Is(err, errNoSession) {
 			return nil, refuse(CodeNotFound, "there is no such invitation")
 		}
+		if err == nil {
+			n.attend(l) // it may not have been entered yet
+		}
 		return l, err
 	}
 	if _, err := n.Key(i.From, n.now()); err != nil {
@@ -192,13 +203,37 @@ func (n *Node) join(ctx context.Context, id wire.SessionID) (*live, error) {
 		return nil, err
 	}
 	if err := n.enter(ctx, l); err != nil {
-		if _, refused := errors.AsType[*relay.Error](err); refused {
+		if isFinal(err) {
 			err = errors.Join(err, n.forget(context.WithoutCancel(ctx), l))
+		} else {
+			n.attend(l) // the node goes on trying
 		}
 		n.release(l)
 		return nil, err
 	}
 	return l, nil
+}
+
+// isFinal reports whether it makes no sense to try again to enter a session.
+func isFinal(err error) bool {
+	_, refused := errors.AsType[*relay.Error](err)
+	_, misbehaves := errors.AsType[*Error](err)
+	return refused || misbehaves || errors.Is(err, errRelayID)
+}
+
+// enterLater is enter for a session that could not be entered when it was to be joined.
+// It gives up when no relay would have it any more.
+func (n *Node) enterLater(ctx context.Context, l *live) error {
+	err := n.enter(ctx, l)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	late := n.now().After(l.rec.Began.Add(maxLife))
+	if err == nil || l.rec.Joined || !isFinal(err) && !late {
+		return err
+	}
+	next := l.rec
+	next.Over = relay.EndExpired
+	return errors.Join(err, n.commit(ctx, l, next, change{}))
 }
 
 // enter joins the session at its relay. Again is no harm.

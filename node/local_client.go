@@ -67,7 +67,11 @@ func (e *dialError) Unwrap() error        { return e.err }
 func dialer(dir string) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
-		c, err := d.DialContext(ctx, "unix", filepath.Join(dir, socketName))
+		socket := filepath.Join(dir, socketName)
+		if err := checkOwner(socket); err != nil {
+			return nil, &dialError{err}
+		}
+		c, err := d.DialContext(ctx, "unix", socket)
 		if err == nil {
 			return c, nil
 		}
@@ -82,9 +86,17 @@ func dialer(dir string) func(context.Context, string, string) (net.Conn, error) 
 	}
 }
 
+// errOwner is about what somebody else put there, who may write to the directory: it is
+// not told what the owner wants of a node.
+var errOwner = errors.New("what answers in the node's directory is another user's")
+
 // readAddress reads where the node of a directory listens without a socket.
 func readAddress(dir string) (hostPort, token string, err error) {
-	text, err := os.ReadFile(filepath.Join(dir, addressName))
+	path := filepath.Join(dir, addressName)
+	if err := checkOwner(path); err != nil {
+		return "", "", err
+	}
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return "", "", err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
@@ -25,8 +26,12 @@ type mandate struct {
 	Message int          `json:"message,omitempty"` // number of that message, 0 if the mandate itself does not stand
 }
 
-// maxMandates bounds the mandates of one party of a session that are held against it.
-const maxMandates = 4
+// Bounds of what one party of a session presents: mandates that are held against it, and
+// other artifacts that are kept.
+const (
+	maxMandates  = 4
+	maxPresented = 100
+)
 
 // The action that a mandate is asked about is an object:
 //
@@ -68,7 +73,7 @@ func (n *Node) covers(f attest.Verifier, l *live, v wire.Value, m *attest.Mandat
 }
 
 func (n *Node) coversTerms(f attest.Verifier, r *record, parties []wire.AgentID, v wire.Value, m *attest.Mandate, p *proposal, by wire.AgentID) error {
-	uses, err := n.uses(m.ID, r.Session)
+	uses, err := n.uses(useOf(m.Issuer, m.ID), r.Session)
 	if err != nil {
 		return err
 	}
@@ -85,9 +90,16 @@ func (n *Node) coversTerms(f attest.Verifier, r *record, parties []wire.AgentID,
 	return nil
 }
 
-// uses returns in how many other sessions a mandate has led to an agreement.
-func (n *Node) uses(id string, but wire.SessionID) (count int64, err error) {
-	prefix := []byte(wire.HashOf(id).Hex() + "\x00")
+// useOf names a mandate where its uses are counted. Two issuers may have given the same
+// id, one of them on purpose.
+func useOf(issuer wire.AgentID, id string) string {
+	return wire.HashOf(string(wire.PlainDIDKey(issuer)) + "\x00" + id).Hex()
+}
+
+// uses returns in how many other sessions a mandate has led to an agreement, or is relied
+// on for one.
+func (n *Node) uses(mandate string, but wire.SessionID) (count int64, err error) {
+	prefix := []byte(mandate + "\x00")
 	err = n.disk.db.View(func(tx *bolt.Tx) error {
 		c := tx.Bucket(bucketUses).Cursor()
 		for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = c.Next() {
@@ -146,6 +158,16 @@ func (n *Node) Present(ctx context.Context, id wire.SessionID, artifact wire.Val
 // locked.
 func (n *Node) takePresented(l *live, next *record, ch *change, e *relay.Enclosure) {
 	if !has(e.Content, "mandate_id") {
+		if wire.PlainDIDKey(e.From) != n.agent {
+			if next.Presented[e.From] >= maxPresented {
+				return
+			}
+			next.Presented = maps.Clone(next.Presented)
+			if next.Presented == nil {
+				next.Presented = map[wire.AgentID]int{}
+			}
+			next.Presented[e.From]++
+		}
 		if _, err := n.keep(n.ctx, e.Content); err != nil {
 			n.log.Info("what was presented in a session does not stand", "session", l.id, "why", kindOf(err))
 		}
@@ -180,6 +202,15 @@ func (n *Node) takePresented(l *live, next *record, ch *change, e *relay.Enclosu
 	if err != nil {
 		x.Broken = ruleOf(err)
 		ch.notice(MandateBroken, e.From, "the mandate that it presents does not stand: "+x.Broken)
+	} else if p, number := n.standingOffer(l, e.From); p != nil {
+		f, err := n.verifier(n.now())
+		if err == nil {
+			err = n.coversTerms(f, next, next.Parties, x.Value, m, p, e.From)
+		}
+		if err != nil {
+			x.Broken, x.Message = ruleOf(err), number
+			ch.notice(MandateBroken, e.From, "its mandate does not allow the offer that it has made: "+x.Broken).Type = p.kind
+		}
 	}
 	next.Mandates = append(slices.Clip(next.Mandates), x)
 	if err == nil {
@@ -187,6 +218,32 @@ func (n *Node) takePresented(l *live, next *record, ch *change, e *relay.Enclosu
 			n.log.Info("a mandate is not kept", "session", l.id, "why", kindOf(err))
 		}
 	}
+}
+
+// standingOffer returns the current offer if it is a party's, and the number of its
+// message. l is locked.
+func (n *Node) standingOffer(l *live, by wire.AgentID) (*proposal, int) {
+	s := l.log.Session()
+	o, from := s.Offer()
+	if o == nil || s.State() != session.Active || wire.PlainDIDKey(from) != wire.PlainDIDKey(by) {
+		return nil, 0
+	}
+	messages, err := n.transcripts.Read(l.id, 0, l.rec.Len)
+	if err != nil {
+		return nil, 0
+	}
+	for i, v := range slices.Backward(messages) {
+		u, err := wire.ReadMessage(v)
+		if err != nil || u.Type != wire.TypeOffer && u.Type != wire.TypeCounter || !u.Body.Equal(o.Body()) {
+			continue
+		}
+		p := &proposal{kind: u.Type, body: u.Body, from: from}
+		for _, b := range o.Branches {
+			p.terms = append(p.terms, b.Terms)
+		}
+		return p, i + 1
+	}
+	return nil, 0
 }
 
 func ruleOf(err error) string {
@@ -208,7 +265,8 @@ func (n *Node) judgeMandates(next *record, ch *change, after session.Session, m 
 	if after.State() == session.Agreed && m.Type != wire.TypeCommit || len(next.Mandates) > 0 && after.State() == session.Agreed {
 		n.useMandates(next, ch)
 	}
-	if !slices.ContainsFunc(next.Mandates, func(x mandate) bool { return x.Broken == "" && x.By == m.From }) {
+	by := func(x *mandate) bool { return x.Broken == "" && wire.PlainDIDKey(x.By) == wire.PlainDIDKey(m.From) }
+	if !slices.ContainsFunc(next.Mandates, func(x mandate) bool { return by(&x) }) {
 		return
 	}
 	p := &proposal{kind: m.Type, from: m.From}
@@ -236,7 +294,7 @@ func (n *Node) judgeMandates(next *record, ch *change, after session.Session, m 
 	next.Mandates = slices.Clone(next.Mandates)
 	for i := range next.Mandates {
 		x := &next.Mandates[i]
-		if x.Broken != "" || x.By != m.From {
+		if !by(x) {
 			continue
 		}
 		broken := err
@@ -253,24 +311,47 @@ func (n *Node) judgeMandates(next *record, ch *change, after session.Session, m 
 	}
 }
 
-// useMandates notes that the mandates of a session have led to an agreement.
+// useMandates notes that the mandates of a session have led to an agreement. One that does
+// not stand, or is another's, is not used up by being shown around.
 func (n *Node) useMandates(next *record, ch *change) {
-	ids := make([]string, 0, len(next.Mandates))
+	var used []string
 	for _, x := range next.Mandates {
-		if x.ID != "" {
-			ids = append(ids, x.ID)
+		if x.Broken == "" {
+			used = append(used, useOf(x.Issuer, x.ID))
 		}
 	}
-	id := next.Session
-	if len(ids) == 0 {
+	ch.use(next.Session, used, true)
+}
+
+// use notes in the transaction that a session uses mandates, or does not any more.
+func (c *change) use(id wire.SessionID, mandates []string, used bool) {
+	if len(mandates) == 0 {
 		return
 	}
-	ch.more = append(ch.more, func(tx *bolt.Tx) ([]Notice, error) {
-		for _, m := range ids {
-			if err := tx.Bucket(bucketUses).Put([]byte(wire.HashOf(m).Hex()+"\x00"+string(id)), nil); err != nil {
+	c.more = append(c.more, func(tx *bolt.Tx) ([]Notice, error) {
+		b := tx.Bucket(bucketUses)
+		for _, m := range mandates {
+			key := []byte(m + "\x00" + string(id))
+			var err error
+			if used {
+				err = b.Put(key, nil)
+			} else {
+				err = b.Delete(key)
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
 		return nil, nil
 	})
+}
+
+// giveBack lets go of the mandates that this node relied on, when its session has ended
+// without an agreement.
+func (n *Node) giveBack(next *record, ch *change, s session.Session) {
+	if s.State() == session.Agreed {
+		return
+	}
+	ch.use(next.Session, next.Relied, false)
+	next.Relied = nil
 }

@@ -110,6 +110,9 @@ func (n *Node) compose(ctx context.Context, l *live, m Move) error {
 		return &Error{Code: CodeRule, Message: "the session is not open yet: nobody has joined, or the open message is not here", State: session.Start}
 	}
 	if m.Tip != (wire.Hash{}) && m.Tip != l.log.Tip() {
+		if m.ID != "" && n.said(l, m) {
+			return errSaid
+		}
 		return n.conflictAt(l, n.lengthAt(l, m.Tip))
 	}
 	message, err := n.sign(l.log, m)
@@ -130,12 +133,24 @@ func (n *Node) compose(ctx context.Context, l *live, m Move) error {
 			return err
 		}
 	}
-	if err := n.allow(l, message); err != nil {
+	if n.opts.Policy.asksForMandates() { // two sessions do not both take the last use of one
+		n.relying.Lock()
+		defer n.relying.Unlock()
+	}
+	relied, err := n.allow(l, message)
+	if err != nil {
 		return err
 	}
 	next := l.rec
 	next.Pending, next.PendingAt = message.Value(), l.rec.Len
-	return n.commit(ctx, l, next, change{})
+	var ch change
+	for _, m := range relied {
+		if !slices.Contains(next.Relied, m) {
+			next.Relied = append(slices.Clip(next.Relied), m)
+		}
+	}
+	ch.use(l.id, relied, true)
+	return n.commit(ctx, l, next, ch)
 }
 
 // spare refuses what a party with the reference implementation could not follow. What it
@@ -218,10 +233,24 @@ func (n *Node) said(l *live, m Move) bool {
 		from, _ := v.At("from", "agent_id")
 		t, _ := v.Get("type")
 		if id.Text() == string(m.ID) {
-			return from.Text() == string(n.agent) && t.Text() == string(m.Type)
+			return from.Text() == string(n.agent) && t.Text() == string(m.Type) && m.isIn(v)
 		}
 	}
 	return false
+}
+
+// isIn reports whether a message says what the move does, besides what the node completed.
+func (m *Move) isIn(message wire.Value) bool {
+	body, _ := message.Get("body")
+	reasoning, _ := message.Get("reasoning")
+	want := m.Body
+	if want.Kind() == wire.Absent {
+		want = emptyObject
+	}
+	if _, ok := want.Get("offer_id"); !ok {
+		body = body.Without("offer_id")
+	}
+	return body.Equal(want) && reasoning.Text() == m.Reasoning
 }
 
 // lengthAt returns how many messages there were up to the one with a hash, 0 if there is
@@ -373,14 +402,15 @@ func (n *Node) reserve(ctx context.Context, o Opening) (*live, error) {
 		return nil, err
 	}
 	if !created {
-		l.mu.Lock()
-		mine := l.rec.Mine
-		l.mu.Unlock()
-		if mine {
+		same, err := n.isOpening(l, &rec)
+		if err == nil && same {
 			return l, nil
 		}
 		n.release(l)
-		return nil, refuse(CodeBadRequest, "the id is that of another session")
+		if err != nil {
+			return nil, err
+		}
+		return nil, refuse(CodeBadRequest, "the id is that of another session, or of one that was opened otherwise")
 	}
 	if err := n.register(ctx, l); err != nil {
 		if _, refused := errors.AsType[*relay.Error](err); refused {
@@ -390,6 +420,26 @@ func (n *Node) reserve(ctx context.Context, o Opening) (*live, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// isOpening reports whether a session is what a plan would open.
+func (n *Node) isOpening(l *live, plan *record) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := &l.rec
+	if !r.Mine || !slices.Equal(r.Coming, plan.Coming) || r.Places != plan.Places {
+		return false, nil
+	}
+	if r.Len == 0 {
+		a, b := r.Opening, plan.Opening
+		return a != nil && a.Body.Equal(b.Body) && a.Reasoning == b.Reasoning && slices.Equal(a.To, b.To), nil
+	}
+	first, err := n.transcripts.Read(l.id, 0, 1)
+	if err != nil || len(first) == 0 {
+		return false, err
+	}
+	m := plan.Opening.move(l.id)
+	return m.isIn(first[0]), nil
 }
 
 // plan judges what is to be opened, before anybody sees it.

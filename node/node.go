@@ -46,13 +46,11 @@ type Node struct {
 	mu     sync.Mutex // guards closed, and work against Go during Wait
 	closed bool
 	work   sync.WaitGroup
-	room   chan struct{} // for those who attend to sessions
+
+	relying sync.Mutex // held while a move is allowed on the strength of a mandate, after a session's mu
 }
 
 var errStopping = errors.New("the node is stopping")
-
-// maxAttending is how many sessions are attended to at the same time.
-const maxAttending = 64
 
 // New opens the node in a directory and sets it to work: it takes up what it was at when
 // it was closed, or killed. Nobody else has it open: the error is groupcommit's ErrLocked
@@ -88,7 +86,7 @@ func New(opts Options) (*Node, error) {
 	n := &Node{
 		opts: opts, agent: wire.PlainDIDKey(opts.Agent), log: opts.Log,
 		table: newTable(), carriers: newCarriers(), deadlines: newDeadlines(),
-		notices: bell{rung: make(chan struct{})}, room: make(chan struct{}, maxAttending),
+		notices: bell{rung: make(chan struct{})},
 	}
 	n.ctx, n.stop = context.WithCancelCause(context.Background())
 	n.stopping = n.ctx.Done()
@@ -180,9 +178,6 @@ func (n *Node) resume() error {
 		n.log.Warn("a session cannot be carried on: its relay is not to be reached with these options", "session", id)
 	}
 	n.begin(n.watch)
-	if n.opts.Relay != "" {
-		n.begin(n.tellConsents)
-	}
 	n.begin(func(ctx context.Context) {
 		for _, id := range ids {
 			if slices.Contains(lost, id) || ctx.Err() != nil {

@@ -4,6 +4,8 @@ import (
 	"crypto/x509"
 	"io"
 	"log/slog"
+	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -28,6 +30,10 @@ type Options struct {
 	// relay that the node is for its own sessions.
 	Public string
 	Limits relay.Limits
+
+	// Address returns where a request to Handler comes from; nil: who is connected. It is
+	// for proxies in front: what it returns is what rates of requests are counted by.
+	Address func(*http.Request) netip.Addr
 
 	// Loopback lets the node talk to this machine, and over http:// as well. Otherwise it
 	// dials public addresses only, over https://, and the home relay wherever it is.
@@ -90,8 +96,9 @@ const (
 
 // A Threshold says which deals need somebody's signature before this node accepts them
 // or commits to them. A deal crosses it if it is in the category and its amount is at
-// least Amount. An amount that cannot be compared crosses: a term that is no number, or a
-// currency for which no threshold of the same term is written.
+// least Amount. What cannot be compared crosses: a term that is no number or below zero, a
+// currency for which no threshold of the same term is written, a session that names no
+// category.
 type Threshold struct {
 	Name     string         `json:"name"`
 	Category string         `json:"category,omitempty"` // that of the session, or one above it: "goods" is above "goods.cameras"; "": all
@@ -107,6 +114,6 @@ type Requirement string
 
 // The requirements.
 const (
-	NeedApproval Requirement = "approval" // an approval receipt for exactly this offer (SPEC §9.6.4b)
+	NeedApproval Requirement = "approval" // an approval receipt for exactly this offer, and the amount if it leaves a choice (SPEC §9.6.4b)
 	NeedMandate  Requirement = "mandate"  // a mandate for this agent that allows the deal (SPEC §9.9)
 )

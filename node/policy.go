@@ -48,9 +48,14 @@ func (p *Policy) check() error {
 	return nil
 }
 
-// inCategory reports whether a session's category is the threshold's or below it.
+func (p *Policy) asksForMandates() bool {
+	return slices.ContainsFunc(p.Thresholds, func(t Threshold) bool { return t.Needs == NeedMandate })
+}
+
+// inCategory reports whether a session's category is the threshold's or below it. A
+// session that names none may be of any: who opens it could have left it out.
 func (t *Threshold) inCategory(category string) bool {
-	return t.Category == "" || category == t.Category || strings.HasPrefix(category, t.Category+".")
+	return t.Category == "" || category == "" || category == t.Category || strings.HasPrefix(category, t.Category+".")
 }
 
 // crossed reports whether terms cross a threshold, and says the amount.
@@ -73,6 +78,9 @@ func (p *Policy) crossed(t *Threshold, category string, terms offer.Terms, space
 	if !isNumber {
 		return "", true
 	}
+	if x < 0 {
+		return amount, true // it turns around who pays
+	}
 	if t.Currency != "" && given != t.Currency {
 		// Another threshold may be for that currency; for one that nobody wrote of, this is.
 		written := given != "" && slices.ContainsFunc(p.Thresholds, func(o Threshold) bool {
@@ -90,6 +98,10 @@ type proposal struct {
 	terms []offer.Terms
 	ends  time.Time
 	from  wire.AgentID
+
+	// chosen says that the body alone does not fix the terms: the accept selects one of
+	// several branches, or fills in what was left open.
+	chosen bool
 }
 
 // proposalOf returns what a legal move would bind this node to, nil if to nothing. l is
@@ -117,40 +129,45 @@ func (n *Node) proposalOf(l *live, m *wire.Message) (*proposal, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &proposal{kind: m.Type, body: o.Body(), terms: []offer.Terms{terms}, ends: o.ValidUntil, from: from}, nil
+		_, several := o.Select(emptyObject, "", s.Space())
+		return &proposal{
+			kind: m.Type, body: o.Body(), terms: []offer.Terms{terms}, ends: o.ValidUntil, from: from, chosen: several != nil,
+		}, nil
 	}
 	return nil, nil
 }
 
-// allow reports whether the policy lets a legal move through. l is locked.
-func (n *Node) allow(l *live, m *wire.Message) error {
+// allow reports whether the policy lets a legal move through, and which mandates it does
+// so on the strength of. l is locked.
+func (n *Node) allow(l *live, m *wire.Message) (relied []string, err error) {
 	p, err := n.proposalOf(l, m)
 	if err != nil || p == nil {
-		return err
+		return nil, err
 	}
 	if m.Type == wire.TypeAccept || m.Type == wire.TypeCommit {
 		for _, x := range l.rec.Mandates {
 			if x.Broken != "" && n.opts.Policy.BrokenMandate != Tell && wire.PlainDIDKey(x.By) == wire.PlainDIDKey(p.from) {
-				return refuse(CodePolicy, "who made the offer has presented a mandate that does not allow it")
+				return nil, refuse(CodePolicy, "who made the offer has presented a mandate that does not allow it")
 			}
 		}
 	}
-	needs, err := n.needs(l, p)
+	needs, relied, err := n.needs(l, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(needs) > 0 {
 		s := n.standing(l)
-		return &Error{
+		return nil, &Error{
 			Code: CodeNeeds, Message: "the policy of this node asks for a signature first", Needs: needs,
 			State: s.State(), Moves: s.At(n.now()).Moves(n.agent),
 		}
 	}
-	return nil
+	return relied, nil
 }
 
-// needs returns the thresholds that are crossed and not satisfied.
-func (n *Node) needs(l *live, p *proposal) (list []Need, err error) {
+// needs returns the thresholds that are crossed and not satisfied, and the mandates that
+// satisfy others.
+func (n *Node) needs(l *live, p *proposal) (list []Need, relied []string, err error) {
 	s := l.log.Session()
 	for i := range n.opts.Policy.Thresholds {
 		t := &n.opts.Policy.Thresholds[i]
@@ -165,16 +182,19 @@ func (n *Node) needs(l *live, p *proposal) (list []Need, err error) {
 		if !crosses {
 			continue
 		}
-		var why string
+		var why, mandate string
 		if t.Needs == NeedApproval {
-			why, err = n.approved(l, t, p)
+			why, err = n.approved(l, t, p, amount)
 		} else {
-			why, err = n.mandated(l, t, p)
+			mandate, why, err = n.mandated(l, t, p)
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if why == "" {
+			if mandate != "" {
+				relied = append(relied, mandate)
+			}
 			continue
 		}
 		need := Need{
@@ -187,12 +207,12 @@ func (n *Node) needs(l *live, p *proposal) (list []Need, err error) {
 				"scope":      wire.M{"decision": attest.Approve, "offer_hash": need.OfferHash, "amount": orNone(amount), "threshold_crossed": orNone(t.Name)},
 			})
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		list = append(list, need)
 	}
-	return list, nil
+	return list, relied, nil
 }
 
 func orNone(s string) string {
@@ -214,8 +234,10 @@ func (n *Node) verifier(at time.Time) (attest.Verifier, error) {
 	return f, err
 }
 
-// approved returns why a proposal is not approved, "" if it is.
-func (n *Node) approved(l *live, t *Threshold, p *proposal) (why string, err error) {
+// approved returns why a proposal is not approved, "" if it is. An approval names the
+// offer by its hash. Where that leaves the accept a choice it has to name the amount of
+// what is chosen too: who approved the cheap branch has not approved the dear one.
+func (n *Node) approved(l *live, t *Threshold, p *proposal, amount string) (why string, err error) {
 	f, err := n.verifier(n.now())
 	if err != nil {
 		return "", err
@@ -233,6 +255,8 @@ func (n *Node) approved(l *live, t *Threshold, p *proposal) (why string, err err
 			why = "an approval does not stand: " + kindOf(report.Err())
 		case a.Decision != attest.Approve:
 			return "it was denied", nil // whatever others say
+		case p.chosen && a.Amount != orNone(amount):
+			why = "another amount was approved than the accept selects"
 		default:
 			granted = true
 		}
@@ -243,16 +267,16 @@ func (n *Node) approved(l *live, t *Threshold, p *proposal) (why string, err err
 	return why, nil
 }
 
-// mandated returns why no mandate of this agent allows a proposal, "" if one does.
-func (n *Node) mandated(l *live, t *Threshold, p *proposal) (why string, err error) {
+// mandated returns the mandate of this agent that allows a proposal, or why none does.
+func (n *Node) mandated(l *live, t *Threshold, p *proposal) (mandate, why string, err error) {
 	f, err := n.verifier(n.now())
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	why = "there is no mandate for this agent"
 	for e, err := range n.artifacts.List(store.Filter{Kind: "mandate", Agent: n.agent}) {
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		m, err := attest.ReadMandate(e.Value)
 		if err != nil || wire.PlainDIDKey(m.Subject) != n.agent || !t.names(m.Issuer) {
@@ -262,9 +286,9 @@ func (n *Node) mandated(l *live, t *Threshold, p *proposal) (why string, err err
 			why = "a mandate does not allow it: " + kindOf(err)
 			continue
 		}
-		return "", nil
+		return useOf(m.Issuer, m.ID), "", nil
 	}
-	return why, nil
+	return "", why, nil
 }
 
 // Needs implements [API].
@@ -288,7 +312,7 @@ func (n *Node) Needs(_ context.Context, m Move) ([]Need, error) {
 	if err != nil || p == nil {
 		return nil, n.failed(err)
 	}
-	needs, err := n.needs(l, p)
+	needs, _, err := n.needs(l, p)
 	return needs, n.failed(err)
 }
 

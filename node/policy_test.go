@@ -109,6 +109,39 @@ func TestApprovalTakenBack(t *testing.T) {
 	}
 }
 
+// Where an offer leaves the accept a choice, an approval is for the amount that it names.
+func TestApprovalOfOneBranch(t *testing.T) {
+	w := newWorld(t)
+	seller, buyer := w.party("seller", nil), w.party("buyer", bossThreshold(node.NeedApproval))
+	open := camera(wire.M{"terms": wire.M{"price": wire.M{"type": "numeric", "currency": "EUR", "min": 1, "max": 100_000}, "lens": wire.M{}}})
+	for _, test := range []struct{ name, offer, cheap, dear string }{
+		{
+			"bundles", `{"bundles":[{"bundle_id":"a","terms":{"price":{"value":1500,"currency":"EUR"},"lens":{"value":"50mm"}}},{"bundle_id":"b","terms":{"price":{"value":90000,"currency":"EUR"},"lens":{"value":"85mm"}}}]}`,
+			`{"bundle_id":"a"}`, `{"bundle_id":"b"}`,
+		},
+		{
+			"a partial offer", `{"terms":{"lens":{"value":"50mm"}},"open_terms":["price"]}`,
+			`{"accepted_terms":{"price":{"value":1500,"currency":"EUR"}}}`, `{"accepted_terms":{"price":{"value":90000,"currency":"EUR"}}}`,
+		},
+	} {
+		id := w.begin(node.Opening{Body: open}, seller, buyer)
+		seller.move(id, wire.TypeOffer, parsed(test.offer))
+		buyer.has(id, 3)
+		cheap, dear := node.Move{Session: id, Type: wire.TypeAccept, Body: parsed(test.cheap)}, node.Move{Session: id, Type: wire.TypeAccept, Body: parsed(test.dear)}
+		need := must[[]node.Need](w)(buyer.Needs(w.ctx, cheap))
+		if len(need) != 1 || need[0].Amount != "1500 EUR" {
+			t.Fatalf("%s: needs %+v", test.name, need)
+		}
+		w.must(buyer.Approve(w.ctx, must[wire.Value](w)(w.issuer("boss").Approval(need[0].Draft))))
+		if _, err := buyer.Move(w.ctx, dear); code(err) != node.CodeNeeds {
+			t.Errorf("%s: the approval of the cheap one lets through the dear one: %v", test.name, err)
+		}
+		if v, err := buyer.Move(w.ctx, cheap); err != nil || v.State != session.Agreed {
+			t.Errorf("%s: %s, %v", test.name, v.State, err)
+		}
+	}
+}
+
 // What crosses a threshold, by the offers that this node would accept or make.
 func TestThresholds(t *testing.T) {
 	w := newWorld(t)
@@ -116,6 +149,7 @@ func TestThresholds(t *testing.T) {
 	body := camera(wire.M{"terms": wire.M{"price": wire.M{"type": "numeric"}, "lens": wire.M{}}})
 	goods := w.begin(node.Opening{Body: body}, seller, buyer)
 	services := w.begin(node.Opening{Body: body.With("category", wire.Text("goodsandmore"))}, seller, buyer)
+	unsaid := w.begin(node.Opening{Body: body.Without("category")}, seller, buyer)
 	for _, test := range []struct {
 		name    string
 		id      wire.SessionID
@@ -127,6 +161,10 @@ func TestThresholds(t *testing.T) {
 		{"another currency", goods, `{"price":{"value":1,"currency":"USD"},"lens":{"value":"50mm"}}`, true},
 		{"no currency", goods, `{"price":{"value":1},"lens":{"value":"50mm"}}`, true},
 		{"no price yet", goods, `{"lens":{"value":"50mm"}}`, true},
+		{"below zero", goods, `{"price":{"value":-5000,"currency":"EUR"},"lens":{"value":"50mm"}}`, true},
+		{"the currency in small letters", goods, `{"price":{"value":1,"currency":"eur"},"lens":{"value":"50mm"}}`, true},
+		{"an exponent", goods, `{"price":{"value":1e3,"currency":"EUR"},"lens":{"value":"50mm"}}`, true},
+		{"a category that nobody names", unsaid, `{"price":{"value":1000,"currency":"EUR"},"lens":{"value":"50mm"}}`, true},
 		{"another category", services, `{"price":{"value":1000,"currency":"EUR"},"lens":{"value":"50mm"}}`, false},
 	} {
 		offer := node.Move{Session: test.id, Type: wire.TypeOffer, Body: encoded(wire.M{"terms": parsed(test.terms)})}
@@ -166,6 +204,52 @@ func TestMandateNeeded(t *testing.T) {
 	buyer.move(id, wire.TypeAccept, wire.Value{})
 }
 
+// A mandate that may be used once lets one deal through, whoever shows it around; a session
+// without an agreement gives it back.
+func TestMandateUses(t *testing.T) {
+	w := newWorld(t)
+	seller, buyer := w.party("seller", nil), w.party("buyer", bossThreshold(node.NeedMandate))
+	once := must[wire.Value](w)(w.issuer("boss").Mandate(encoded(wire.M{
+		"mandate_id": "urn:concordia:mandate:00000000-0000-4000-8000-000000000001", "subject": agent("buyer"),
+		"validity":    wire.M{"mode": "windowed", "not_before": wire.FormatTime(w.now().Add(-time.Hour)), "not_after": wire.FormatTime(w.now().Add(48 * time.Hour)), "max_uses": 1},
+		"constraints": wire.M{"type": "object"},
+	})))
+	w.must(buyer.Approve(w.ctx, once))
+	offered := func(o node.Opening) wire.SessionID {
+		t.Helper()
+		id := w.begin(o, seller, buyer)
+		at := seller.move(id, wire.TypeOffer, price(1500))
+		buyer.has(id, at.Len)
+		return id
+	}
+	// The seller has one of the same id for itself, and shows the buyer's.
+	forged := must[wire.Value](w)(w.issuer("seller").Mandate(encoded(wire.M{
+		"mandate_id": "urn:concordia:mandate:00000000-0000-4000-8000-000000000001", "subject": agent("seller"), "constraints": wire.M{"type": "object"},
+		"validity": wire.M{"mode": "windowed", "not_before": wire.FormatTime(w.now().Add(-time.Hour)), "not_after": wire.FormatTime(w.now().Add(48 * time.Hour))},
+	})))
+	burnt := w.begin(node.Opening{Mandate: forged}, seller, buyer)
+	at := seller.move(burnt, wire.TypeOffer, price(5))
+	buyer.has(burnt, at.Len)
+	if v := buyer.move(burnt, wire.TypeAccept, wire.Value{}); v.State != session.Agreed || len(v.Mandates) != 1 {
+		t.Fatalf("%+v", v)
+	}
+	left := offered(node.Opening{})
+	buyer.move(left, wire.TypeCounter, price(1400))
+	first, second := offered(node.Opening{}), offered(node.Opening{})
+	if _, err := buyer.Move(w.ctx, node.Move{Session: first, Type: wire.TypeAccept}); code(err) != node.CodeNeeds {
+		t.Errorf("while another session relies on it: %v", err)
+	}
+	buyer.move(left, wire.TypeWithdraw, wire.Value{})
+	buyer.in(left, session.Rejected)
+	buyer.move(first, wire.TypeAccept, wire.Value{})
+	for range 2 {
+		if _, err := buyer.Move(w.ctx, node.Move{Session: second, Type: wire.TypeAccept}); code(err) != node.CodeNeeds {
+			t.Errorf("a second use: %v", err)
+		}
+		buyer.restart()
+	}
+}
+
 // A mandate that is presented is held against what its subject does.
 func TestMandatePresented(t *testing.T) {
 	for _, test := range []struct {
@@ -193,6 +277,22 @@ func TestMandatePresented(t *testing.T) {
 		if _, err := buyer.Move(w.ctx, node.Move{Session: id, Type: wire.TypeAccept}); (code(err) == node.CodePolicy) != test.blocked {
 			t.Errorf("%s: %v", test.name, err)
 		}
+	}
+}
+
+// A mandate that is presented is held against the offer that stands already.
+func TestMandatePresentedLate(t *testing.T) {
+	w := newWorld(t)
+	seller, buyer := w.party("seller", nil), w.party("buyer", nil)
+	id := w.begin(node.Opening{}, seller, buyer)
+	seller.move(id, wire.TypeOffer, price(1001))
+	w.must(seller.Present(w.ctx, id, w.mandate("boss", "seller", 1000)))
+	v := buyer.reach(id, "the mandate", func(v node.View) bool { return len(v.Mandates) == 1 })
+	if v.Mandates[0].Broken != "action" || v.Mandates[0].Message != 3 {
+		t.Errorf("mandates %+v", v.Mandates)
+	}
+	if _, err := buyer.Move(w.ctx, node.Move{Session: id, Type: wire.TypeAccept}); code(err) != node.CodePolicy {
+		t.Errorf("accept: %v", err)
 	}
 }
 

@@ -49,18 +49,24 @@ func (n *Node) takeReceipt(l *live, next *record, ch *change, e *relay.Enclosure
 		return
 	}
 	signature, ok := attest.SignatureOf(e.Content, e.From)
-	if draft, err := n.draft(l); err == nil && (!ok || !attest.Countersigned(e.Content).Equal(attest.Countersigned(draft))) {
+	draft, err := n.draft(l)
+	if err == nil && (!ok || !attest.Countersigned(e.Content).Equal(attest.Countersigned(draft))) {
 		if wire.PlainDIDKey(e.From) == n.agent {
 			return
 		}
 		if !ok || s.Role(e.From) != session.Initiator || l.rec.Signed == tip || !n.tolerates(l, e) {
-			ch.notice(ReceiptDiffers, e.From, "its receipt is not the one that follows from the transcript")
+			n.differs(next, ch, e.From, "its receipt is not the one that follows from the transcript")
 			return
 		}
+		draft = attest.Countersigned(e.Content)
 		ch.notice(ReceiptDiffers, e.From, "its receipt agrees with the transcript, and says more of its own; it is tolerated")
 		next.Head, next.Signatures, next.Adopted = tip, nil, attest.Countersigned(e.Content)
 	}
 	if !ok {
+		return
+	}
+	if err == nil && n.checkReceipt(draft, e.From, signature) != nil {
+		n.differs(next, ch, e.From, errReceipt.Error())
 		return
 	}
 	if next.Head != tip {
@@ -76,6 +82,45 @@ func (n *Node) takeReceipt(l *live, next *record, ch *change, e *relay.Enclosure
 	if s.State() == session.Agreed && s.Role(e.From) == session.Initiator {
 		next.Sealed = true
 	}
+}
+
+// maxDiffering bounds the notices of a party's receipts of one end that are none.
+const maxDiffering = 4
+
+func (n *Node) differs(next *record, ch *change, party wire.AgentID, detail string) {
+	if next.Differing[party] >= maxDiffering {
+		return
+	}
+	next.Differing = maps.Clone(next.Differing)
+	if next.Differing == nil {
+		next.Differing = map[wire.AgentID]int{}
+	}
+	next.Differing[party]++
+	ch.notice(ReceiptDiffers, party, detail)
+}
+
+// checkReceipt verifies what a party has signed of a receipt.
+func (n *Node) checkReceipt(draft wire.Value, party wire.AgentID, s attest.PartySignature) error {
+	a, err := attest.ReadAttestation(draft)
+	if err != nil {
+		return err
+	}
+	f := attest.Verifier{Keys: n, Now: n.now()}
+	claim := attest.Claim{
+		Rule: attest.RuleOutcome, Signer: party, Algorithm: wire.EdDSA, Signed: a.Time,
+		Preimage: attest.Countersigned(draft), Text: wire.Text(s.Whole), At: "/countersignatures",
+	}
+	if err := f.CheckSignature(claim); err != nil {
+		return err
+	}
+	parties, _ := draft.Get("parties")
+	for _, record := range parties.Elems() {
+		if id, _ := record.Get("agent_id"); wire.AgentID(id.Text()) == party {
+			claim.Rule, claim.Preimage, claim.Text, claim.At = attest.RulePartyRecord, record.Without("signature"), wire.Text(s.Record), "/parties"
+			return f.CheckSignature(claim)
+		}
+	}
+	return errReceipt
 }
 
 // tolerates reports whether a receipt that a contact with the reference implementation
@@ -216,9 +261,13 @@ func (n *Node) completeReceipt(ctx context.Context, l *live) error {
 	next := l.rec
 	a, report := attest.Verifier{Keys: n, Now: n.now()}.VerifyAttestation(receipt)
 	if report.Err() != nil {
-		// One of them signed something else and showed this. It may send another one.
-		own := l.rec.Signatures[n.agent]
-		next.Signatures = map[wire.AgentID]attest.PartySignature{n.agent: own}
+		// One of them signed something else before the receipt could be derived here. It may
+		// send another one; the others have done what they had to.
+		next.Signatures = maps.Clone(next.Signatures)
+		maps.DeleteFunc(next.Signatures, func(p wire.AgentID, s attest.PartySignature) bool { return n.checkReceipt(receipt, p, s) != nil })
+		if len(next.Signatures) == len(parties) { // together they do not stand, and nothing more can come of them
+			next.Signatures = map[wire.AgentID]attest.PartySignature{n.agent: l.rec.Signatures[n.agent]}
+		}
 		var ch change
 		ch.notice(ReceiptDiffers, "", errReceipt.Error())
 		return n.commit(ctx, l, next, ch)

@@ -55,7 +55,7 @@ func (n *Node) serve(path string) (*served, error) {
 	}
 	s := &served{driver: driver, mail: mail, inside: newInside(), done: make(chan struct{})}
 	s.server = relay.NewServer(mail, &relay.ServerOptions{
-		Log: n.log, Metrics: n.opts.Metrics,
+		Log: n.log, Metrics: n.opts.Metrics, Address: n.opts.Address,
 		Operator: func(*http.Request) bool { return false }, // health and metrics are the node's
 	})
 	s.http = s.server.HTTPServer()
@@ -120,10 +120,11 @@ type inbox struct {
 	from  map[netip.Addr]int
 }
 
-// What an inbox takes in a minute.
+// What an inbox takes in a minute, and how long an invitation may take to come in.
 const (
 	inboxPerMinute = 300
 	inboxPerPlace  = 30
+	inboxPatience  = 10 * time.Second
 )
 
 // admits counts a request and reports whether it is one too many.
@@ -133,18 +134,23 @@ func (b *inbox) admits(now time.Time, from netip.Addr) bool {
 	if now.Sub(b.since) >= time.Minute || now.Before(b.since) {
 		b.since, b.all, b.from = now, 0, map[netip.Addr]int{}
 	}
+	if b.all >= inboxPerMinute || b.from[from] >= inboxPerPlace {
+		return false // nor is it noted: those who are refused do not shut out others
+	}
 	b.all++
 	b.from[from]++
-	return b.all <= inboxPerMinute && b.from[from] <= inboxPerPlace
+	return true
 }
 
 // placeOf returns what counts as one place: of IPv6 a whole /64.
-func placeOf(remote string) netip.Addr {
-	at, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return netip.Addr{}
+func (n *Node) placeOf(r *http.Request) netip.Addr {
+	var a netip.Addr
+	if n.opts.Address != nil {
+		a = n.opts.Address(r)
+	} else if at, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		a = at.Addr()
 	}
-	a := at.Addr().Unmap().WithZone("")
+	a = a.Unmap().WithZone("")
 	if p, err := a.Prefix(64); err == nil && a.Is6() {
 		return p.Addr()
 	}
@@ -156,7 +162,9 @@ func (n *Node) serveInbox(w http.ResponseWriter, r *http.Request) {
 	type refusal struct {
 		Error string `json:"error"`
 	}
-	if !n.inbox.admits(n.now(), placeOf(r.RemoteAddr)) {
+	// Other requests at this address last as long as a websocket does; this one does not.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(inboxPatience))
+	if !n.inbox.admits(n.now(), n.placeOf(r)) {
 		w.Header().Set("Retry-After", "60")
 		answer(w, http.StatusTooManyRequests, refusal{"too many invitations"})
 		return

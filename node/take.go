@@ -125,6 +125,7 @@ func (n *Node) takeMessage(ctx context.Context, l *live, next *record, ch *chang
 		notice := ch.notice(Concluded, m.From, "breach of "+l.log.Session().Breach().Rule.Name)
 		notice.Type = m.Type
 		n.count(next, l.log.Session(), ch)
+		n.giveBack(next, ch, l.log.Session())
 	default:
 		next.Closed = closedByStranger
 		ch.notice(MessageLate, m.From, next.Closed).Type = m.Type
@@ -136,6 +137,7 @@ func (n *Node) takeMessage(ctx context.Context, l *live, next *record, ch *chang
 func (n *Node) took(next *record, ch *change, before, after session.Session, m *wire.Message, own bool) {
 	next.Len, next.Last, next.Parties = after.Len(), m.From, after.Parties()
 	next.Done, next.Signed, next.Sent = wire.Hash{}, wire.Hash{}, wire.Hash{} // there is no receipt of this tip
+	next.Differing = nil
 	if after.State() != session.Expired {
 		next.Expired = false
 	}
@@ -165,6 +167,7 @@ func (n *Node) took(next *record, ch *change, before, after session.Session, m *
 		}
 		ch.notice(Concluded, m.From, "").Type = m.Type
 		n.count(next, after, ch)
+		n.giveBack(next, ch, after)
 	}
 }
 

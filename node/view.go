@@ -82,7 +82,8 @@ func (n *Node) summary(r *record) Summary {
 	v := Summary{
 		Session: r.Session, State: r.State, Parties: r.Parties, Relay: n.address(r.Relay), Category: r.Category,
 		Began: r.Began, Deadline: r.Deadline, Len: r.Len, Tip: r.At.Tip.Hash, Version: r.Version,
-		Turn: r.Len > 0 && wire.PlainDIDKey(r.Last) != n.agent && (r.State == session.Proposed || r.State == session.Active) && !r.Expired,
+		Turn: r.Len > 0 && wire.PlainDIDKey(r.Last) != n.agent && (r.State == session.Proposed || r.State == session.Active) && !r.Expired &&
+			r.Closed == "" && r.Over == "" && r.Misconduct == "",
 	}
 	if len(v.Parties) == 0 {
 		v.Parties = append([]wire.AgentID{r.From}, r.Coming...)

@@ -49,6 +49,8 @@ func (a *app) run(args []string, stdout, stderr io.Writer) int {
 			return "Move it away, and import again what you exported or received."
 		case ok && filepath.Base(damaged.Path) == mailName:
 			return fmt.Sprintf("Put the last backup in its place. What messages are left in it: concordia session salvage %s NEW --keys FILE; their parties have them, too.", damaged.Path)
+		case ok && filepath.Base(damaged.Path) == nodeName:
+			return "Put the last backup in its place. Or move it away: the node then begins anew, without its contacts and sessions. Their messages and receipts stay in transcripts.db."
 		case ok:
 			return fmt.Sprintf("What is left of it: concordia session salvage %s NEW", damaged.Path)
 		}

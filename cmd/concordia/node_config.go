@@ -24,6 +24,9 @@ import (
 // configName is the file that configures the node of a directory.
 const configName = "node.yaml"
 
+// nodeName is the file that a node keeps its contacts, sessions and notices in.
+const nodeName = "node.db"
+
 // A setting is one thing that can be configured, by the flag --name-with-dashes, by the
 // variable CONCORDIA_NAME, and by name in the file.
 type setting struct {
@@ -74,6 +77,7 @@ func (a *app) nodeConfig(cmd *cobra.Command, serves bool) *nodeConfig {
 		{name: "tls_cert", kind: pathSetting, usage: "PEM `file` with the certificate, and those between it and its root"},
 		{name: "tls_key", kind: pathSetting, usage: "PEM `file` with the certificate's key"},
 		{name: "insecure_http", kind: yesSetting, value: "false", usage: "listen in the clear: a proxy in front speaks TLS"},
+		{name: "trusted_proxy", usage: "`CIDRs` of proxies whose X-Forwarded-For is believed, separated by commas"},
 		{name: "log_level", value: "info", usage: "`level`: debug, info, warn or error"},
 	}}
 	always := []string{"dir", "config", "key", "passphrase_file", "relay", "loopback"}

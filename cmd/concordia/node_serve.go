@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -36,9 +37,11 @@ with --listen by other agents.
 With --relay the node deals over that relay. With --listen ADDR it also deals directly:
 it carries the sessions that it opens, and takes invitations. Over the network that
 takes TLS: --tls-cert and --tls-key, or --insecure-http behind a proxy that speaks TLS;
---public says the origin at which others reach it. Plain HTTP is otherwise for this
-machine alone, with --loopback. /healthz and /metrics answer requests from this machine
-that came through no proxy.
+--public says the origin at which others reach it, and --trusted-proxy whose
+X-Forwarded-For is believed. Plain HTTP is otherwise for this machine alone, with
+--loopback. /healthz and /metrics answer requests from this machine that came through no
+proxy; /healthz answers 503 when the disk refuses or a relay is away that the node
+needs.
 
 Each setting can also be in the environment or a file: see concordia node config.
 
@@ -76,6 +79,9 @@ func (c *nodeConfig) serve(cmd *cobra.Command) (err error) {
 		return err
 	}
 	opts.Log, opts.Metrics = log, prometheus.NewRegistry()
+	if opts.Address, err = c.address(); err != nil {
+		return err
+	}
 	// The signal is heard from now on, so that one that comes early is not lost.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -142,6 +148,23 @@ func (c *nodeConfig) serve(cmd *cobra.Command) (err error) {
 	return nil
 }
 
+// address says where requests come from, as the proxies in front have it; nil if there
+// are none.
+func (c *nodeConfig) address() (func(*http.Request) netip.Addr, error) {
+	text := c.get("trusted_proxy")
+	switch {
+	case text == "":
+		return nil, nil
+	case !c.yes("insecure_http"):
+		return nil, cli.Usagef("--trusted-proxy goes with --insecure-http: a proxy in front speaks TLS")
+	}
+	proxies, err := readProxies(strings.Split(text, ","))
+	if err != nil {
+		return nil, err
+	}
+	return proxies.address, nil
+}
+
 // listen listens where other agents reach the node, and says in opts where that is.
 func (c *nodeConfig) listen(opts *node.Options) (net.Listener, error) {
 	at, public := c.get("listen"), c.get("public")
@@ -186,8 +209,7 @@ func publicHandler(n *node.Node, metrics *prometheus.Registry) http.Handler {
 	mux.Handle("/", n.Handler())
 	operator := func(h http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			at, err := netip.ParseAddrPort(r.RemoteAddr)
-			if err != nil || !at.Addr().Unmap().IsLoopback() || r.Header.Get("X-Forwarded-For") != "" || r.Header.Get("Forwarded") != "" {
+			if !fromHere(r) {
 				http.NotFound(w, r)
 				return
 			}
@@ -196,15 +218,37 @@ func publicHandler(n *node.Node, metrics *prometheus.Registry) http.Handler {
 	}
 	mux.Handle("GET /metrics", operator(promhttp.HandlerFor(metrics, promhttp.HandlerOpts{MaxRequestsInFlight: 2})))
 	mux.Handle("GET /healthz", operator(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		self, err := n.Self(r.Context())
-		if err != nil {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return
+		ctx, enough := context.WithTimeout(r.Context(), 5*time.Second)
+		defer enough()
+		answer, code := map[string]any{"status": "ok"}, http.StatusOK
+		if why := n.Health(ctx); len(why) > 0 {
+			answer["status"], answer["why"], code = "broken", why, http.StatusServiceUnavailable
+		}
+		if self, err := n.Self(ctx); err == nil {
+			answer["links"], answer["notices"] = self.Links, self.Notices
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"links": self.Links, "notices": self.Notices}) // who asked may be gone
+		w.WriteHeader(code)
+		_ = json.NewEncoder(w).Encode(answer) // who asked may be gone
 	})))
 	return mux
+}
+
+// fromHere reports whether a request comes from this machine, through no proxy, and by a
+// name that a web page cannot have made this machine's.
+func fromHere(r *http.Request) bool {
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "Via"} {
+		if r.Header.Get(name) != "" {
+			return false
+		}
+	}
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = r.Host
+	}
+	_, name := netip.ParseAddr(strings.Trim(host, "[]"))
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && at.Addr().Unmap().IsLoopback() && (name == nil || host == "localhost")
 }
 
 // say prints where the node is reached.

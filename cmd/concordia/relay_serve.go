@@ -154,16 +154,12 @@ func (s *serving) options(stderr io.Writer) (*relay.ServerOptions, error) {
 		Log:     slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: level})),
 		Origins: s.origins, CompactEvery: s.compactEvery,
 	}
-	var proxies []netip.Prefix
-	for _, text := range s.proxies {
-		p, err := netip.ParsePrefix(text)
-		if err != nil {
-			return nil, cli.Usagef("--trusted-proxy: want a CIDR such as 10.0.0.1/32")
-		}
-		proxies = append(proxies, p)
+	proxies, err := readProxies(s.proxies)
+	if err != nil {
+		return nil, err
 	}
 	if len(proxies) > 0 {
-		opts.Address = forwarded(proxies).address
+		opts.Address = proxies.address
 	}
 	return opts, nil
 }

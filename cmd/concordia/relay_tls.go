@@ -107,6 +107,18 @@ func (c *certificateFiles) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 // forwarded are the proxies whose word about where a request came from is believed.
 type forwarded []netip.Prefix
 
+func readProxies(list []string) (forwarded, error) {
+	var proxies forwarded
+	for _, text := range list {
+		p, err := netip.ParsePrefix(strings.TrimSpace(text))
+		if err != nil {
+			return nil, cli.Usagef("--trusted-proxy: want a CIDR such as 10.0.0.1/32")
+		}
+		proxies = append(proxies, p)
+	}
+	return proxies, nil
+}
+
 // address returns the last hop that is none of the proxies. What stands before it in
 // X-Forwarded-For anybody may have written.
 func (f forwarded) address(r *http.Request) netip.Addr {
