@@ -8,8 +8,15 @@ import (
 
 // The camera is sold over MCP alone: from an invitation to a receipt on both sides.
 func TestDeal(t *testing.T) {
+	for _, version := range []string{before, since} {
+		t.Run(version, func(t *testing.T) { deal(t, version) })
+	}
+}
+
+func deal(t *testing.T, version string) {
 	w := newWorld(t)
 	seller, buyer := w.agent("seller", mcpserver.Options{}, nil), w.agent("buyer", mcpserver.Options{}, nil)
+	seller, buyer = w.connectAs(seller.node, mcpserver.Options{}, version), w.connectAs(buyer.node, mcpserver.Options{}, version)
 	opened := seller.call("concordia_open_session", `{"responder_id":"`+string(agent("buyer"))+`","terms":`+camera+`}`)
 	if got := at(opened, "state"); got != "proposed" {
 		t.Errorf("state after opening is %s", got)

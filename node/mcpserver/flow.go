@@ -22,6 +22,7 @@ const (
 	mediating protocol.State = "active with you as the mediator"
 	agreed    protocol.State = "agreed"
 	over      protocol.State = "over"
+	declined  protocol.State = "declined"
 	dormant   protocol.State = "dormant"
 )
 
@@ -37,8 +38,8 @@ const (
 func newFlow(tools []*tool) (*protocol.Compiled, error) {
 	a := &protocol.Automaton{
 		Name: "negotiating over MCP", Initial: nowhere,
-		States: []protocol.State{nowhere, invited, waiting, asked, free, own, theirs, mediating, agreed, over, dormant},
-		Ends:   map[protocol.State]protocol.End{agreed: protocol.Success, over: protocol.Failure, dormant: protocol.Abandoned},
+		States: []protocol.State{nowhere, invited, waiting, asked, free, own, theirs, mediating, agreed, over, declined, dormant},
+		Ends:   map[protocol.State]protocol.End{agreed: protocol.Success, over: protocol.Failure, declined: protocol.Failure, dormant: protocol.Abandoned},
 		Terms:  &protocol.Terms{Unrecognized: protocol.Pass},
 	}
 	add := func(from protocol.State, by protocol.Role, on string, to protocol.State) {
@@ -61,7 +62,7 @@ func newFlow(tools []*tool) (*protocol.Compiled, error) {
 	add(nowhere, protocol.Agent, "call:"+openTool, waiting)
 	add(nowhere, protocol.Environment, "invitation", invited)
 	add(invited, protocol.Agent, "call:"+joinTool, asked)
-	add(invited, protocol.Agent, "call:"+declineTool, over)
+	add(invited, protocol.Agent, "call:"+declineTool, declined)
 	they(waiting, wire.TypeAcceptSession, free)
 	they(waiting, wire.TypeDeclineSession, over)
 	I(asked, wire.TypeAcceptSession, free)

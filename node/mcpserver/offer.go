@@ -106,7 +106,7 @@ func makeOffer(ctx context.Context, c *call) (wire.M, error) {
 	said := c.text("offer_type")
 	for shape, member := range needs {
 		switch has := c.args.Has(member); {
-		case shape == said && (!has || c.value(member).Len() == 0):
+		case shape == said && (!has || member != "terms" && c.value(member).Len() == 0):
 			if shape == "" && (c.args.Has("conditions") || c.args.Has("bundles")) {
 				continue // the members say what it is
 			}

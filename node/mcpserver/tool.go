@@ -172,9 +172,13 @@ func (t *tool) input() wire.M {
 	return wire.M{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// output is the schema of the result, which may be a refusal.
+// output is the schema of the result, which may be a refusal. It has no descriptions, for
+// every list would repeat them for every tool: RFC 0003 has them.
 func (t *tool) output() wire.M {
 	properties, required := schemaOf(append(slices.Clone(refusalMembers), t.gives...))
+	for _, p := range properties {
+		delete(p.(wire.M), "description")
+	}
 	required = slices.DeleteFunc(required, func(name string) bool {
 		return slices.ContainsFunc(refusalMembers, func(p param) bool { return p.name == name && p.must })
 	})

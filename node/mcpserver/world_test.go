@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/concordia-node/concordia/node"
 	"github.com/concordia-node/concordia/node/mcpserver"
@@ -95,8 +97,21 @@ func (w *world) agent(name string, opts mcpserver.Options, change func(*node.Opt
 	return w.connect(n, opts)
 }
 
+// The eras of MCP: the last revision in which a client initializes, and the first in
+// which none does.
+const (
+	before = "2025-11-25"
+	since  = "2026-07-28"
+)
+
 // connect connects another client to a node.
 func (w *world) connect(n *node.Node, opts mcpserver.Options) *client {
+	w.Helper()
+	return w.connectAs(n, opts, before)
+}
+
+// connectAs connects a client that speaks a revision of MCP.
+func (w *world) connectAs(n *node.Node, opts mcpserver.Options, version string) *client {
 	w.Helper()
 	s, err := mcpserver.New(n, opts)
 	if err != nil {
@@ -109,7 +124,7 @@ func (w *world) connect(n *node.Node, opts mcpserver.Options) *client {
 	c := &client{w: w, node: n, changed: make(chan struct{}, 100)}
 	c.ClientSession, err = mcp.NewClient(&mcp.Implementation{Name: "test"}, &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.changed <- struct{}{} },
-	}).Connect(w.ctx, here, nil)
+	}).Connect(w.ctx, here, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -146,11 +161,48 @@ func result(tb testing.TB, r *mcp.CallToolResult, err error) wire.Value {
 	return v
 }
 
+// outputs are the schemas of results.
+var outputs = sync.OnceValue(func() map[string]*jsonschema.Schema {
+	_, _, all := mcpserver.Tools()
+	compiled := map[string]*jsonschema.Schema{}
+	for name, s := range all {
+		text, err := json.Marshal(s)
+		if err != nil {
+			panic(err)
+		}
+		compiled[name] = jsonschema.MustCompileString(name+".json", string(text))
+	}
+	return compiled
+})
+
+// fits checks a result, be it a refusal, against the schema that the tool declares.
+func fits(tb testing.TB, tool string, v wire.Value) {
+	tb.Helper()
+	s := outputs()[tool]
+	if s == nil {
+		return // of the dispatch mode
+	}
+	var x any
+	if err := json.Unmarshal([]byte(v.Canonical()), &x); err != nil {
+		tb.Fatal(err)
+	}
+	if err := s.Validate(x); err != nil {
+		tb.Errorf("what %s returns does not fit its schema: %#v\n%s", tool, err, v)
+	}
+	properties := s.Properties
+	for name := range v.Members() {
+		if properties[name] == nil {
+			tb.Errorf("what %s returns has a member %s that its schema does not name", tool, name)
+		}
+	}
+}
+
 // call calls a tool that has to do what it is asked.
 func (c *client) call(tool, args string) wire.Value {
 	c.w.Helper()
 	r, err := c.raw(tool, args)
 	v := result(c.w, r, err)
+	fits(c.w, tool, v)
 	if r.IsError {
 		c.w.Fatalf("%s(%s) was refused: %s", tool, args, v)
 	}
@@ -162,6 +214,7 @@ func (c *client) refused(tool, args string) wire.Value {
 	c.w.Helper()
 	r, err := c.raw(tool, args)
 	v := result(c.w, r, err)
+	fits(c.w, tool, v)
 	if !r.IsError {
 		c.w.Fatalf("%s(%s) was not refused: %s", tool, args, v)
 	}
