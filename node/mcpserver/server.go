@@ -20,8 +20,13 @@ type Options struct {
 	Menu    menu.Mode        // "": Auto
 	Version string           // of the program, as clients are told
 	Now     func() time.Time // nil: time.Now
+	Tell    time.Duration    // how often a call that waits says so; 0: DefaultTell
 	Log     *slog.Logger     // nil: none; it gets no arguments and no results
 }
+
+// DefaultTell is how often a call that waits tells a client that asked for it that it
+// goes on.
+const DefaultTell = 5 * time.Second
 
 // A Server is one connection of an agent to a node.
 type Server struct {
@@ -43,6 +48,9 @@ type Server struct {
 func New(api node.API, opts Options) (*Server, error) {
 	if opts.Menu == "" {
 		opts.Menu = menu.Auto
+	}
+	if opts.Tell <= 0 {
+		opts.Tell = DefaultTell
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now

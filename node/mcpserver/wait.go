@@ -13,11 +13,10 @@ import (
 	"github.com/concordia-node/concordia/wire"
 )
 
-// How long concordia_wait waits, in seconds, and how often it tells that it does.
+// How long concordia_wait waits, in seconds.
 const (
 	defaultWait = 60
 	maxWait     = 600
-	tellEvery   = 5 * time.Second
 )
 
 // until are the moments that concordia_wait can wait for in a session.
@@ -142,7 +141,7 @@ func (c *call) tell(ctx context.Context) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		tick := time.NewTicker(tellEvery)
+		tick := time.NewTicker(c.opts.Tell)
 		defer tick.Stop()
 		for n := 1; ; n++ {
 			select {
