@@ -39,26 +39,29 @@ func answerTools() []*tool {
 
 // takeOffer accepts or commits. What is accepted is an offer that the agent has seen: if
 // the call does not name one, the last that it was shown, and not whatever has come since.
+// The resolution of a mediator has no id (SPEC §8): then nothing at all may have come since.
 func takeOffer(ctx context.Context, c *call) (wire.M, error) {
-	body := c.members("offer_id", "accepted_terms", "bundle_id")
+	body, tip := c.members("offer_id", "accepted_terms", "bundle_id"), wire.Hash{}
 	if !c.args.Has("offer_id") {
 		v, err := c.api.Session(ctx, c.session())
 		if err != nil {
 			return nil, err
 		}
-		shown, was := c.shown(c.session())
-		switch {
+		switch shown, was := c.shown(c.session()); {
 		case v.Offer == nil: // the node says what is wrong
-		case was:
-			body = body.With("offer_id", wire.Text(string(shown)))
+		case was && shown.ID != "":
+			body = body.With("offer_id", wire.Text(string(shown.ID)))
+		case was && shown.Hash == v.Offer.Hash:
+			tip = v.Tip
 		default:
-			return nil, &misuse{at: "/offer_id", text: "say which offer, by its offer_id: you were not shown one yet; the current one is under external", show: func(e *external) {
-				e.put("offer_id", wire.Text(string(v.Offer.ID)))
+			return nil, &misuse{at: "/offer_id", text: "say which offer, by its offer_id: you were not shown this one yet; it is under external", show: func(e *external) {
+				c.show(v.Session, v.Offer)
+				e.say("offer_id", string(v.Offer.ID))
 				e.put("offer", v.Offer.Body)
 			}}
 		}
 	}
-	r, err := c.move(ctx, body)
+	r, err := c.move(ctx, body, tip)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ var guides = []guide{
 	{
 		"mediate", "Mediate", "Help two parties that nominated you to agree.",
 		[]*mcp.PromptArgument{{Name: "session", Description: "the session to which you are invited", Required: true}},
-		"You are asked to mediate in session {session}. Join it, read its transcript with concordia_transcript, and wait until both parties have nominated you. Look for what each values and the other can give cheaply. Propose terms that are fair to both with concordia_resolve, say how you came to them in mechanism, and wait: both have to accept. You decide nothing for them, and take no side.",
+		"You are asked to mediate in session {session}. Join it, read its transcript with concordia_transcript, and wait until both parties have nominated you. Look for what each values and the other can give cheaply. Propose terms that are fair to both with concordia_resolve, say how you came to them in reasoning, and wait: both have to accept. You decide nothing for them, and take no side.",
 	},
 }
 

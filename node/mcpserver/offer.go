@@ -12,8 +12,9 @@ var movedMembers = with(viewMembers,
 	param{name: "message_id", kind: id, must: true}, param{name: "type", kind: text, must: true}, param{name: "from", kind: id, must: true},
 	param{name: "offer_id", kind: id}, param{name: "message", kind: text, must: true})
 
-// move makes a move of a body, and says what came of it.
-func (c *call) move(ctx context.Context, body wire.Value) (wire.M, error) {
+// move makes a move of a body, and says what came of it. If tip is given, the move is
+// refused when there is another message behind it.
+func (c *call) move(ctx context.Context, body wire.Value, tip wire.Hash) (wire.M, error) {
 	before, err := c.api.Session(ctx, c.session())
 	if err != nil {
 		return nil, err
@@ -23,6 +24,7 @@ func (c *call) move(ctx context.Context, body wire.Value) (wire.M, error) {
 	}
 	m := node.Move{
 		Session: c.session(), Type: c.tool.messages, Body: body, Reasoning: c.text("reasoning"), ID: wire.MessageID(c.text("message_id")),
+		Tip: tip,
 	}
 	v, err := c.api.Move(ctx, m)
 	if err != nil {
@@ -74,7 +76,9 @@ func moveTool(t wire.MessageType, name, title, text string, body ...param) *tool
 		name: name, title: title, text: text, messages: t,
 		takes: append(append([]param{sessionParam, roleParam, tokenParam}, body...), reasoningParam, messageParam),
 		gives: movedMembers,
-		do:    func(ctx context.Context, c *call) (wire.M, error) { return c.move(ctx, c.members(names...)) },
+		do: func(ctx context.Context, c *call) (wire.M, error) {
+			return c.move(ctx, c.members(names...), wire.Hash{})
+		},
 	}
 }
 
@@ -115,5 +119,5 @@ func makeOffer(ctx context.Context, c *call) (wire.M, error) {
 			return nil, refuse("/"+member, "an offer of type %s has no %s: leave it out, or say another offer_type", said, member)
 		}
 	}
-	return c.move(ctx, c.members("terms", "open_terms", "conditions", "bundles", "complete", "valid_until", "offer_id"))
+	return c.move(ctx, c.members("terms", "open_terms", "conditions", "bundles", "complete", "valid_until", "offer_id"), wire.Hash{})
 }

@@ -39,9 +39,9 @@ type Server struct {
 
 	mu     sync.Mutex // guards what follows
 	client menu.Client
-	listed []string                        // the tools that a dynamic list had last
-	seen   map[wire.SessionID]wire.OfferID // the offers that the agent was shown
-	notice uint64                          // the last notice that the agent was shown
+	listed []string                          // the tools that a dynamic list had last
+	seen   map[wire.SessionID]node.OfferView // the offers that the agent was shown
+	notice uint64                            // the last notice that the agent was shown
 }
 
 // New makes a server of a node. It is for one connection: see Run.
@@ -58,7 +58,7 @@ func New(api node.API, opts Options) (*Server, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{api: api, opts: opts, tools: table(), seen: map[wire.SessionID]wire.OfferID{}}
+	s := &Server{api: api, opts: opts, tools: table(), seen: map[wire.SessionID]node.OfferView{}}
 	var err error
 	if s.flow, err = newFlow(s.tools); err != nil {
 		return nil, err
@@ -117,12 +117,12 @@ func (s *Server) show(id wire.SessionID, o *node.OfferView) {
 	defer s.mu.Unlock()
 	delete(s.seen, id)
 	if o != nil {
-		s.seen[id] = o.ID
+		s.seen[id] = node.OfferView{ID: o.ID, Hash: o.Hash}
 	}
 }
 
 // shown returns the offer of a session that the agent was shown last.
-func (s *Server) shown(id wire.SessionID) (wire.OfferID, bool) {
+func (s *Server) shown(id wire.SessionID) (node.OfferView, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	offer, ok := s.seen[id]

@@ -21,7 +21,7 @@ func talkTools() []*tool {
 			param{name: "mediator_id", kind: id, must: true}),
 		moveTool(wire.TypeResolve, "concordia_resolve", "Propose a resolution",
 			"As the mediator: proposes terms that all parties have to accept.",
-			param{name: "terms", kind: object, must: true}, param{name: "mechanism", kind: text, text: "how you came to them"}),
+			param{name: "terms", kind: object, must: true}, param{name: "mechanism", kind: text, oneOf: []string{"split", "foa", "tradeoff", "escalation"}, text: "how you came to them; split if it is left out"}),
 	}
 	list[1].ends = true // it cannot be undone
 	return list

@@ -178,7 +178,11 @@ func verifyApproval(ctx context.Context, c *call) (wire.M, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, report := f.VerifyApproval(artifact, c.value("offer"), c.text("session_id"))
+	about := "" // any session
+	if id := c.text("session_id"); id != "" {
+		about = "urn:concordia:session:" + id
+	}
+	a, report := f.VerifyApproval(artifact, c.value("offer"), about)
 	r, words := verdict(report), newExternal()
 	if a != nil {
 		name(r, words, "receipt_id", a.ID)

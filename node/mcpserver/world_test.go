@@ -206,6 +206,7 @@ func (c *client) call(tool, args string) wire.Value {
 	if r.IsError {
 		c.w.Fatalf("%s(%s) was refused: %s", tool, args, v)
 	}
+	did(tool)
 	return v
 }
 
