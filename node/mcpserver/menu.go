@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -153,6 +154,18 @@ func (s *Server) follows() bool {
 	return s.opts.Menu == menu.Dynamic || s.opts.Menu == menu.Auto && s.client.Changed()
 }
 
+// watchAgain is how long a server waits before it asks a node again that did not answer.
+const watchAgain = time.Second
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
 // watch tells the client when what it may call has changed.
 func (s *Server) watch(ctx context.Context) {
 	s.mu.Lock()
@@ -161,7 +174,8 @@ func (s *Server) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		list, err := s.api.Notices(ctx, after, node.MaxNotices)
 		if err != nil || len(list) == 0 {
-			return // the node is gone, or the client
+			pause(ctx, watchAgain) // another process may take over the node
+			continue
 		}
 		after = list[len(list)-1].Number
 		s.refresh(ctx)

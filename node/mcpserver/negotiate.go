@@ -64,7 +64,7 @@ func negotiate(ctx context.Context, c *call) (wire.M, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := c.api.Open(ctx, node.Opening{To: []wire.AgentID{other}, Body: c.members("terms", "category").With("timing", timed)})
+	v, err := c.open(ctx, node.Opening{To: []wire.AgentID{other}, Body: c.members("terms", "category").With("timing", timed)})
 	if err != nil {
 		return nil, err
 	}

@@ -22,51 +22,47 @@ func (c *call) move(ctx context.Context, body wire.Value, tip wire.Hash) (wire.M
 	if err := c.checkRole(before); err != nil {
 		return nil, err
 	}
-	m := node.Move{
-		Session: c.session(), Type: c.tool.messages, Body: body, Reasoning: c.text("reasoning"), ID: wire.MessageID(c.text("message_id")),
-		Tip: tip,
+	id := wire.MessageID(c.text("message_id"))
+	if id == "" {
+		if id, err = wire.NewID[wire.MessageID]("msg_", c.opts.Random); err != nil {
+			return nil, err
+		}
 	}
+	c.repeat = wire.M{"message_id": id}
+	m := node.Move{Session: c.session(), Type: c.tool.messages, Body: body, Reasoning: c.text("reasoning"), ID: id, Tip: tip}
 	v, err := c.api.Move(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	r := c.view(v)
-	r["type"], r["message"], r["message_id"], r["from"] = m.Type, "Sent. "+c.next(v), "", ""
-	// Others may have spoken since: the message is the last one of this agent.
 	self, err := c.api.Self(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r["from"] = self.Agent
-	if said, ok := c.said(ctx, v, self.Agent, m); ok {
-		id, _ := said.Get("id")
-		r["message_id"] = id
-		if offer, ok := said.At("body", "offer_id"); ok {
-			r["offer_id"] = offer
-		}
+	r := c.view(v)
+	r["message_id"], r["type"], r["from"], r["message"] = id, m.Type, self.Agent, "Sent. "+c.next(v)
+	if offer, ok := c.made(ctx, v, id); ok {
+		r["offer_id"] = offer
 	}
 	return r, nil
 }
 
-// said finds the message that a move became, among the last of a session.
-func (c *call) said(ctx context.Context, v node.View, self wire.AgentID, m node.Move) (wire.Value, bool) {
+// made returns the id of the offer that a message makes, or that it accepts, if it is
+// among the last of a session.
+func (c *call) made(ctx context.Context, v node.View, id wire.MessageID) (wire.Value, bool) {
 	const recent = 20
 	list, err := c.api.Messages(ctx, v.Session, max(0, v.Len-recent), recent)
 	if err != nil {
-		return wire.Value{}, false
+		return wire.Value{}, false // it is said again in the session's status
 	}
-	for i := len(list) - 1; i >= 0; i-- {
-		from, _ := list[i].At("from", "agent_id")
-		typ, _ := list[i].Get("type")
-		id, _ := list[i].Get("id")
-		if wire.PlainDIDKey(wire.AgentID(from.Text())) == self && typ.Text() == string(m.Type) && (m.ID == "" || id.Text() == string(m.ID)) {
-			return list[i], true
+	for _, m := range list {
+		if said, _ := m.Get("id"); said.Text() == string(id) {
+			return m.At("body", "offer_id")
 		}
 	}
 	return wire.Value{}, false
 }
 
-// moves makes a tool of a message whose body has some of the arguments.
+// moveTool makes a tool of a message whose body has some of the arguments.
 func moveTool(t wire.MessageType, name, title, text string, body ...param) *tool {
 	names := make([]string, len(body))
 	for i := range body {

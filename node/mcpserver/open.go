@@ -78,7 +78,7 @@ func openSession(ctx context.Context, c *call) (wire.M, error) {
 	for _, id := range c.texts("others") {
 		o.Others = append(o.Others, wire.AgentID(id))
 	}
-	v, err := c.api.Open(ctx, o)
+	v, err := c.open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -86,4 +86,19 @@ func openSession(ctx context.Context, c *call) (wire.M, error) {
 	r["initiator"], r["responder"] = wire.M{"agent_id": self.Agent, "public_key": self.Key}, party(other)
 	r["terms"], r["timing"], r["message"] = c.value("terms"), timing, "The session is proposed. "+c.next(v)
 	return r, nil
+}
+
+// open opens a session under an id that is known before, so that a call whose answer is
+// lost can be made again.
+func (c *call) open(ctx context.Context, o node.Opening) (node.View, error) {
+	if o.Session == "" {
+		var err error
+		if o.Session, err = wire.NewID[wire.SessionID]("ses_", c.opts.Random); err != nil {
+			return node.View{}, err
+		}
+	}
+	if c.tool.name == openTool {
+		c.repeat = wire.M{"session_id": o.Session}
+	}
+	return c.api.Open(ctx, o)
 }

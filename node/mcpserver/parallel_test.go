@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -81,5 +82,24 @@ func TestRepeatedCalls(t *testing.T) {
 	}
 	if v := seller.call("concordia_session_status", session+`}`); ids != [3]string{"msg_1", "msg_1", "msg_1"} || at(v, "transcript_length") != "3" {
 		t.Errorf("messages %v: %s", ids, v)
+	}
+}
+
+// A call of which nobody knows what became says how it can be made again.
+func TestRelayIsGone(t *testing.T) {
+	w := newWorld(t)
+	w.relay.Close()
+	seller := w.agent("seller", mcpserver.Options{Patience: 50 * time.Millisecond}, nil)
+	v := seller.refused("concordia_open_session", `{"responder_id":"`+string(agent("buyer"))+`","terms":`+camera+`}`)
+	if at(v, "code") != "timeout" || at(v, "repeat", "session_id") == "" || at(v, "next") == "" {
+		t.Errorf("opening without a relay: %s", v)
+	}
+	id := at(v, "repeat", "session_id")
+	if v = seller.call("concordia_negotiate", `{"counterparty":"`+string(agent("buyer"))+`","terms":`+camera+`}`); at(v, "session_id") != id || at(v, "opened") != "false" {
+		t.Errorf("what was opened is gone on with: %s", v)
+	}
+	v = seller.refused("concordia_negotiate", `{"counterparty":"`+string(agent("helper"))+`","terms":`+camera+`}`)
+	if _, has := v.Get("repeat"); has || at(v, "code") != "timeout" {
+		t.Errorf("opening without a relay: %s", v)
 	}
 }

@@ -21,6 +21,7 @@ var refusalMembers = []param{
 	{name: "rule", kind: text, text: "that was broken"},
 	{name: "pointer", kind: text, text: "JSON pointer of what breaks it"},
 	{name: "session_id", kind: id},
+	{name: "repeat", kind: object, text: "arguments with which the same call can be made again, and happens once"},
 	{name: "state", kind: text, text: "of the session"},
 	{name: "legal_moves", kind: texts, text: "what you may do now, as message types"},
 	{name: "legal_tools", kind: texts, text: "the tools that do it"},
@@ -88,6 +89,9 @@ func (c *call) refusal(ctx context.Context, err error) wire.M {
 	}
 	if isNode && len(e.Moves) > 0 {
 		r["legal_moves"], r["legal_tools"] = e.Moves, c.toolsOf(e.Moves)
+	}
+	if open := isNode && (e.Code == node.CodeUnreachable || e.Code == node.CodeClosed) || code == "cancelled" || code == "timeout"; open && c.repeat != nil {
+		r["repeat"], r["next"] = c.repeat, "It may have happened. Make the same call again with the arguments in repeat: it happens once."
 	}
 	if isNode && e.Code == node.CodeConflict {
 		r["next"] = "Another message came first; it is under external. Read it and decide anew."

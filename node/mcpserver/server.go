@@ -2,7 +2,9 @@ package mcpserver
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -17,12 +19,17 @@ import (
 
 // Options say how a server behaves.
 type Options struct {
-	Menu    menu.Mode        // "": Auto
-	Version string           // of the program, as clients are told
-	Now     func() time.Time // nil: time.Now
-	Tell    time.Duration    // how often a call that waits says so; 0: DefaultTell
-	Log     *slog.Logger     // nil: none; it gets no arguments and no results
+	Menu     menu.Mode        // "": Auto
+	Version  string           // of the program, as clients are told
+	Now      func() time.Time // nil: time.Now
+	Tell     time.Duration    // how often a call that waits says so; 0: DefaultTell
+	Patience time.Duration    // how long a call may take that is not made to wait; 0: DefaultPatience
+	Random   io.Reader        // of the ids of sessions and messages; nil: crypto/rand
+	Log      *slog.Logger     // nil: none; it gets no arguments and no results
 }
+
+// DefaultPatience is how long a call may take: for as long a node tries to reach a relay.
+const DefaultPatience = 30 * time.Second
 
 // DefaultTell is how often a call that waits tells a client that asked for it that it
 // goes on.
@@ -49,8 +56,14 @@ func New(api node.API, opts Options) (*Server, error) {
 	if opts.Menu == "" {
 		opts.Menu = menu.Auto
 	}
+	if opts.Patience <= 0 {
+		opts.Patience = DefaultPatience
+	}
 	if opts.Tell <= 0 {
 		opts.Tell = DefaultTell
+	}
+	if opts.Random == nil {
+		opts.Random = rand.Reader
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now

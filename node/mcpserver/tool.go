@@ -21,6 +21,7 @@ type tool struct {
 	gives []param // members of its result
 
 	reads    bool             // it changes nothing
+	waits    bool             // it is made to wait, and bounds that itself
 	repeats  bool             // doing it again changes nothing more
 	ends     bool             // it may end a session: it cannot be undone
 	messages wire.MessageType // the move that it makes; "": none
@@ -201,6 +202,10 @@ type call struct {
 	tool    *tool
 	args    wire.Reader
 	request *mcp.CallToolRequest
+
+	// repeat are arguments under which the same call can be made again without being done
+	// twice, for whoever does not hear what became of it.
+	repeat wire.M
 }
 
 func (c *call) text(name string) string { return c.args.OptText(name) }
@@ -239,7 +244,15 @@ func (s *Server) call(ctx context.Context, t *tool, request *mcp.CallToolRequest
 	c := &call{Server: s, tool: t, args: args, request: request}
 	var result wire.M
 	if err == nil {
-		result, err = t.do(ctx, c)
+		short, stop := ctx, func() {}
+		if !t.waits {
+			short, stop = context.WithTimeout(ctx, s.opts.Patience)
+		}
+		result, err = t.do(short, c)
+		stop()
+	}
+	if !t.reads {
+		s.refresh(ctx)
 	}
 	if err != nil {
 		return answer(c.refusal(ctx, err), true)

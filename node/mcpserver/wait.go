@@ -30,7 +30,7 @@ var until = map[string]func(node.View) bool{
 
 func waitTools() []*tool {
 	return []*tool{{
-		name: "concordia_wait", title: "Wait for the other party", reads: true, repeats: true,
+		name: "concordia_wait", title: "Wait for the other party", reads: true, waits: true, repeats: true,
 		text: lines("Waits until something happens, and says what. With session_id: until that session changes, or is as until says.",
 			"Without: until there is any news, such as an invitation. If nothing happens in time, the result says timed_out: call it again."),
 		takes: []param{

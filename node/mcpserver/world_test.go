@@ -25,8 +25,9 @@ import (
 // A world is a relay, and agents that reach their nodes over MCP alone.
 type world struct {
 	testing.TB
-	ctx context.Context
-	url string
+	ctx   context.Context
+	url   string
+	relay *httptest.Server
 }
 
 func newWorld(tb testing.TB) *world {
@@ -54,7 +55,7 @@ func newWorld(tb testing.TB) *world {
 			tb.Error(err)
 		}
 	})
-	return &world{TB: tb, ctx: ctx, url: server.URL}
+	return &world{TB: tb, ctx: ctx, url: server.URL, relay: server}
 }
 
 func key(name string) wire.PrivateKey {
