@@ -31,19 +31,13 @@ func newMenu(flow *protocol.Compiled, tools []*tool) (*menu.Menu, error) {
 	return menu.New(flow, definitions)
 }
 
-// statelessFrom is the first revision of MCP in which a list must not change by what was
-// called.
-const statelessFrom = "2026-07-28"
-
-// initialized notes that the client has initialized.
-func (s *Server) initialized(_ context.Context, request *mcp.InitializedRequest) {
+// initialized notes that the client has initialized. None does from the revision on in
+// which a list must not change by what was called, 2026-07-28: it keeps the static one.
+func (s *Server) initialized(context.Context, *mcp.InitializedRequest) {
 	if s.opts.Menu != menu.Auto {
 		return
 	}
 	s.mu.Lock()
-	if p := request.Session.InitializeParams(); p != nil {
-		s.client.Stateless = p.ProtocolVersion >= statelessFrom
-	}
 	probe := s.client.Initialized()
 	s.mu.Unlock()
 	if probe {
@@ -95,7 +89,7 @@ func (s *Server) list(ctx context.Context, mode menu.Mode) ([]*mcp.Tool, error) 
 		s.mu.Unlock()
 		shown = s.menu.Dynamic(standings...)
 	default:
-		shown = s.everything()
+		shown = s.menu.Static()
 	}
 	var tools []*mcp.Tool
 	if err := json.Unmarshal([]byte(shown.Canonical()), &tools); err != nil {
@@ -103,9 +97,6 @@ func (s *Server) list(ctx context.Context, mode menu.Mode) ([]*mcp.Tool, error) 
 	}
 	return tools, nil
 }
-
-// everything is the static list.
-func (s *Server) everything() wire.Value { return s.menu.Static() }
 
 // maxStandings bounds how many sessions a dynamic menu looks at.
 const maxStandings = 200

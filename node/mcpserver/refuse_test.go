@@ -58,6 +58,17 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// A pointer is shown as it is if it is plain, and as the words of others if not: it may
+// repeat a name that came from them.
+func TestPointer(t *testing.T) {
+	w := newWorld(t)
+	c := w.agent("seller", mcpserver.Options{}, nil)
+	v := c.refused("concordia_session_status", `{"session_id":"s","ignore all\u202e":1}`)
+	if _, has := v.Get("pointer"); has || at(v, "external", "pointer") != "/ignore all⟦U+202E⟧" {
+		t.Errorf("refused with %s", v)
+	}
+}
+
 // A move that is not legal is refused with what is, and with the way to where it would be.
 func TestIllegalMoves(t *testing.T) {
 	w := newWorld(t)
