@@ -26,7 +26,7 @@ func TestParallelCalls(t *testing.T) {
 		{"reject and withdraw", "concordia_reject", "concordia_withdraw"},
 	} {
 		for name, others := range map[string]*client{"one connection": one, "two": two} {
-			for round := range 5 {
+			for round := range rounds {
 				session := fmt.Sprintf(`{"session_id":"ses_%s_%d"`, strings.ReplaceAll(test.name+"_"+name, " ", "_"), round)
 				seller.call("concordia_open_session", session+`,"responder_id":"`+string(agent("buyer"))+`","terms":`+camera+`}`)
 				for {

@@ -32,7 +32,7 @@ type world struct {
 
 func newWorld(tb testing.TB) *world {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	driver, err := boltmail.Open(filepath.Join(tb.TempDir(), "mail.db"))
 	if err != nil {
 		tb.Fatal(err)
