@@ -69,6 +69,13 @@ func TestTwoNodes(t *testing.T) {
 	}
 }
 
+// Two agents make a deal by MCP alone.
+func TestTwoAgents(t *testing.T) {
+	if out, err := run(t, "./two-agents"); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // The settings that are shown to those who deploy a node are settings.
 func TestDeploySettings(t *testing.T) {
 	out, err := run(t, "../cmd/concordia", "node", "config", "--dir", t.TempDir(), "--config", filepath.Join("deploy", "node.yaml"))

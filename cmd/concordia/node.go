@@ -93,7 +93,7 @@ func (a *app) nodeVerb(cmd *cobra.Command, timeout time.Duration, do func(contex
 			ctx, cancel = context.WithTimeout(ctx, v.timeout)
 			defer cancel()
 		}
-		n, err := c.connect(ctx)
+		n, err := c.connect(ctx, false, nil)
 		if err != nil {
 			return v.refused(err)
 		}
@@ -105,26 +105,28 @@ func (a *app) nodeVerb(cmd *cobra.Command, timeout time.Duration, do func(contex
 	return cmd
 }
 
-// connect returns the node of the directory. If none runs there, it is run here.
-func (c *nodeConfig) connect(ctx context.Context) (*node.Shared, error) {
+// connect returns the node of the directory. If none runs there, it is run here, in a new
+// directory if it is to be made. log may be nil.
+func (c *nodeConfig) connect(ctx context.Context, makes bool, log *slog.Logger) (*node.Shared, error) {
 	dir := c.get("dir")
 	return node.Connect(ctx, dir, func() (node.Held, error) {
 		if c.get("key") == "" {
 			return nil, cli.Usagef("no node runs in %s: start one with concordia node serve, or give --key, and --relay if it has one", dir)
 		}
-		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && !makes {
 			return nil, fmt.Errorf("there is no directory %s: concordia node serve makes it", dir)
 		}
 		opts, err := c.options()
 		if err != nil {
 			return nil, err
 		}
+		opts.Log = log
 		n, err := node.New(opts)
 		if err != nil {
 			return nil, err
 		}
 		return n, nil
-	}, nil)
+	}, log)
 }
 
 // settle waits, if this command runs the node, until it may have heard what came in the

@@ -140,6 +140,9 @@ node config --dir nest --config open.key
 node serve --dir nest --key sealed.key --passphrase-file wrong
 node serve --dir nest --key broken.key
 node serve --dir nest --key sealed.key --passphrase-file pass --listen 127.0.0.1:0 --loopback --tls-cert open.key --tls-key sealed.key
+mcp --dir nest --key sealed.key --passphrase-file wrong
+mcp --dir nest2 --key open.key --menu dispatch
+mcp --dir nest2 --key broken.key --menu open.key
 contact add did:web:x.example --name x --dir . --key open.key --json
 contact list --dir . --key sealed.key --passphrase-file pass
 contact list --dir . --key open.key

@@ -1,0 +1,25 @@
+package mcpserver
+
+import "github.com/concordia-node/concordia/wire"
+
+// Tools returns the names of all tools, in the order of the table, and the schemas of
+// their arguments and results.
+func Tools() (names []string, inputs, outputs map[string]wire.M) {
+	inputs, outputs = map[string]wire.M{}, map[string]wire.M{}
+	for _, t := range table() {
+		names = append(names, t.name)
+		inputs[t.name], outputs[t.name] = t.input(), t.output()
+	}
+	return names, inputs, outputs
+}
+
+// Moves returns the tools that make moves.
+func Moves() map[wire.MessageType]string {
+	all := map[wire.MessageType]string{}
+	for _, t := range table() {
+		if t.messages != "" {
+			all[t.messages] = t.name
+		}
+	}
+	return all
+}

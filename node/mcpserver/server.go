@@ -1,0 +1,143 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/concordia-node/concordia/node"
+	"github.com/concordia-node/concordia/protocol"
+	"github.com/concordia-node/concordia/protocol/menu"
+	"github.com/concordia-node/concordia/wire"
+)
+
+// Options say how a server behaves.
+type Options struct {
+	Menu     menu.Mode        // "": Auto
+	Version  string           // of the program, as clients are told
+	Now      func() time.Time // nil: time.Now
+	Tell     time.Duration    // how often a call that waits says so; 0: DefaultTell
+	Patience time.Duration    // how long a call may take that is not made to wait; 0: DefaultPatience
+	Random   io.Reader        // of the ids of sessions and messages; nil: crypto/rand
+	Log      *slog.Logger     // nil: none; it gets no arguments and no results
+}
+
+// DefaultPatience is how long a call may take: for as long a node tries to reach a relay.
+const DefaultPatience = 30 * time.Second
+
+// DefaultTell is how often a call that waits tells a client that asked for it that it
+// goes on.
+const DefaultTell = 5 * time.Second
+
+// A Server is one connection of an agent to a node.
+type Server struct {
+	api   node.API
+	opts  Options
+	tools []*tool
+	flow  *protocol.Compiled
+	menu  *menu.Menu
+	mcp   *mcp.Server
+
+	mu     sync.Mutex // guards what follows
+	client menu.Client
+	listed []string                          // the tools that a dynamic list had last
+	seen   map[wire.SessionID]node.OfferView // the offers that the agent was shown
+	notice uint64                            // the last notice that the agent was shown
+}
+
+// New makes a server of a node. It is for one connection: see Run.
+func New(api node.API, opts Options) (*Server, error) {
+	if opts.Menu == "" {
+		opts.Menu = menu.Auto
+	}
+	if opts.Patience <= 0 {
+		opts.Patience = DefaultPatience
+	}
+	if opts.Tell <= 0 {
+		opts.Tell = DefaultTell
+	}
+	if opts.Random == nil {
+		opts.Random = rand.Reader
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{api: api, opts: opts, tools: table(), seen: map[wire.SessionID]node.OfferView{}}
+	var err error
+	if s.flow, err = newFlow(s.tools); err != nil {
+		return nil, err
+	}
+	if s.menu, err = newMenu(s.flow, s.tools); err != nil {
+		return nil, err
+	}
+	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "concordia", Title: "Concordia node", Version: opts.Version}, &mcp.ServerOptions{
+		Instructions: instructions, InitializedHandler: s.initialized,
+		Logger:       slog.New(slog.DiscardHandler), // what it says may repeat what was sent
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
+	})
+	for _, t := range s.tools {
+		s.mcp.AddTool(t.definition(), t.serve(s))
+	}
+	if opts.Menu == menu.Dispatch {
+		s.addDispatch()
+	}
+	s.addResources()
+	s.addPrompts()
+	s.mcp.AddReceivingMiddleware(s.listing)
+	return s, nil
+}
+
+// table is all tools, in the order in which they are usually needed.
+func table() (all []*tool) {
+	for _, more := range [][]*tool{
+		negotiateTools(), openTools(), inviteTools(), offerTools(), answerTools(), talkTools(), waitTools(),
+		lookupTools(), authorityTools(), verifyTools(),
+	} {
+		all = append(all, more...)
+	}
+	return all
+}
+
+// Run serves a client until it leaves or ctx is done.
+func (s *Server) Run(ctx context.Context, transport mcp.Transport) error {
+	self, err := s.api.Self(ctx)
+	if err != nil {
+		return fmt.Errorf("asking the node: %w", err)
+	}
+	s.notice = self.Notices
+	life, stop := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	work.Go(func() { s.watch(life) })
+	err = s.mcp.Run(ctx, transport)
+	stop()
+	work.Wait()
+	return err
+}
+
+// show notes that the agent was shown an offer.
+func (s *Server) show(id wire.SessionID, o *node.OfferView) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.seen, id)
+	if o != nil {
+		s.seen[id] = node.OfferView{ID: o.ID, Hash: o.Hash}
+	}
+}
+
+// shown returns the offer of a session that the agent was shown last.
+func (s *Server) shown(id wire.SessionID) (node.OfferView, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	offer, ok := s.seen[id]
+	return offer, ok
+}
