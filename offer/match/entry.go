@@ -54,7 +54,7 @@ type Entry struct {
 	Location *Location // nil: it does not say
 
 	value  wire.Value
-	terms  []term // in the order of their names
+	terms  []term // in the order of their ids
 	weight int    // what it costs to compare
 	depth  int    // words of the category
 }

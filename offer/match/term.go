@@ -2,6 +2,7 @@ package match
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -19,7 +20,7 @@ import (
 type term struct {
 	id       name
 	object   wire.Value
-	values   []value // in the order of their names; nil: all between the ends
+	values   []value // in the order of their texts; nil: all between the ends
 	lo, hi   end
 	graded   bool // it has a minimum that is a grade
 	fuzzy    bool
@@ -58,37 +59,43 @@ func position(v wire.Value) (offer.Form, float64) {
 }
 
 // A name is a text that is looked for among others: the id of a term, a word, the
-// canonical text of a value. Names are in the order of their hashes, which is quick.
+// canonical text of a value. Its first 16 bytes, as numbers, decide most comparisons
+// without a look at the text, which is somewhere else in memory.
 type name struct {
-	hash uint64
+	head [2]uint64
 	text string
 }
 
-// nameOf hashes a text (FNV-1a). Two texts of one hash stay two names.
 func nameOf(text string) name {
-	h := uint64(14695981039346656037)
-	for i := range len(text) {
-		h = (h ^ uint64(text[i])) * 1099511628211
-	}
-	return name{h, text}
+	var b [16]byte
+	copy(b[:], text)
+	return name{[2]uint64{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:])}, text}
 }
 
-func compareNames(n, m name) int {
-	if n.hash != m.hash {
-		return cmp.Compare(n.hash, m.hash)
+// compare orders names by the bytes of their texts.
+func (n *name) compare(m *name) int {
+	switch {
+	case n.head[0] != m.head[0]:
+		return cmp.Compare(n.head[0], m.head[0])
+	case n.head[1] != m.head[1]:
+		return cmp.Compare(n.head[1], m.head[1])
+	case len(n.text) <= 16 && len(n.text) == len(m.text):
+		return 0
 	}
 	return cmp.Compare(n.text, m.text)
 }
+
+func compareNames(n, m name) int { return n.compare(&m) }
 
 // search returns the index of a name in a list of n that is in order, or -1.
 func search(n int, at func(int) *name, want *name) int {
 	lo, hi := 0, n
 	for lo < hi {
 		m := (lo + hi) / 2
-		switch have := at(m); {
-		case have.hash == want.hash && have.text == want.text:
+		switch c := at(m).compare(want); {
+		case c == 0:
 			return m
-		case have.hash < want.hash || have.hash == want.hash && have.text < want.text:
+		case c < 0:
 			lo = m + 1
 		default:
 			hi = m
@@ -383,7 +390,6 @@ func (c *common) members() wire.M {
 			m["meets_minimum"] = true
 		}
 	case c.values != nil:
-		slices.SortFunc(c.values, func(a, b value) int { return cmp.Compare(a.text, b.text) })
 		list := make([]wire.Value, len(c.values))
 		for i, v := range c.values {
 			list[i] = v.Value
