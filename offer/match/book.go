@@ -2,6 +2,7 @@ package match
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -193,18 +194,15 @@ func (b *Book) Since(e *Entry, after uint64, most int, now time.Time) (list []Fo
 	return list, next, false
 }
 
-// Within returns the entries of a kind whose category is within c at a time, of all
-// categories if that is "", at most so many, the newest first, whose numbers are less
-// than before, unless that is 0.
-func (b *Book) Within(kind Kind, c string, before uint64, most int, now time.Time) (list []*Posted) {
-	for _, p := range slices.Backward(b.onPath(kind, c, true, 0)) {
-		if before != 0 && p.Number >= before || !now.Before(p.Expires) {
-			continue
+// Within yields the entries of a kind whose category is within c, or all if that is "",
+// the newest first, expired ones as well. Their numbers are less than before, unless that
+// is 0.
+func (b *Book) Within(kind Kind, c string, before uint64) iter.Seq[*Posted] {
+	return func(yield func(*Posted) bool) {
+		for _, p := range slices.Backward(b.onPath(kind, c, true, 0)) {
+			if (before == 0 || p.Number < before) && !yield(p) {
+				return
+			}
 		}
-		if len(list) == most {
-			break
-		}
-		list = append(list, p)
 	}
-	return list
 }

@@ -158,18 +158,20 @@ func TestPages(t *testing.T) {
 	if diff := cmp.Diff([]match.ID{"have_0", "have_1", "have_2", "have_3", "have_5", "have_6", "have_7", "have_8", "have_9"}, got); diff != "" {
 		t.Errorf("Since\n%s", diff)
 	}
-	of := func(p *match.Posted) match.ID { return p.ID }
-	if diff := cmp.Diff([]match.ID{"have_9", "have_7"}, ids(b.Within(match.Have, "a.b", 0, 2, now), of)); diff != "" {
+	within := func(kind match.Kind, c string, before uint64) []match.ID {
+		return ids(slices.Collect(b.Within(kind, c, before)), func(p *match.Posted) match.ID { return p.ID })
+	}
+	if diff := cmp.Diff([]match.ID{"have_9", "have_7", "have_5", "have_3", "have_1"}, within(match.Have, "a.b", 0)); diff != "" {
 		t.Errorf("Within\n%s", diff)
 	}
-	if diff := cmp.Diff([]match.ID{"have_5", "have_3", "have_1"}, ids(b.Within(match.Have, "a.b", 8, 5, now), of)); diff != "" {
+	if diff := cmp.Diff([]match.ID{"have_5", "have_3", "have_1"}, within(match.Have, "a.b", 8)); diff != "" {
 		t.Errorf("Within, before\n%s", diff)
 	}
-	if n := len(b.Within(match.Have, "", 0, 100, now)); n != 9 {
+	if n := len(within(match.Have, "", 0)); n != 10 {
 		t.Errorf("Within everything: %d", n)
 	}
-	if n := len(b.Within(match.Have, "a.c", 0, 100, now)) + len(b.Within(match.Want, "", 0, 100, now)); n != 0 {
-		t.Errorf("Within nothing: %d", n)
+	if list := append(within(match.Have, "a.c", 0), within(match.Want, "", 0)...); len(list) != 0 {
+		t.Errorf("Within nothing: %v", list)
 	}
 }
 

@@ -69,7 +69,11 @@ var (
 func Read(v wire.Value) (*Entry, error) {
 	r := wire.Read(v, "", RuleEntry)
 	r = r.WithoutNulls()
-	r.Open("type", "id", "agent_id", "category", "terms", "location", "ttl", "created_at", "notify", "metadata", "signature")
+	if members := []string{"type", "id", "agent_id", "category", "terms", "location", "ttl", "created_at", "notify", "metadata", "signature"}; r.Has("signature") {
+		r.Closed(members...) // so that what was signed is no artifact of another kind, too
+	} else {
+		r.Open(members...)
+	}
 	if len(v.Canonical()) > MaxSize || v.Depth() > MaxDepth {
 		r.Fail("", errTooLarge)
 		return nil, r.Err()
@@ -87,10 +91,11 @@ func Read(v wire.Value) (*Entry, error) {
 	if r.Has("created_at") {
 		e.Created = r.Time("created_at")
 	}
+	_ = r.OptText("signature")
 	if r.Has("notify") {
 		e.Notify = r.Bool("notify")
 	}
-	if r.OptText("signature") != "" && e.Created.IsZero() {
+	if r.Has("signature") && e.Created.IsZero() {
 		r.Fail("created_at", errSigned)
 	}
 	if location, ok := r.OptObject("location"); ok {

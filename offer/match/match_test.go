@@ -149,6 +149,8 @@ func TestParseRefuses(t *testing.T) {
 		{"ttl of zero", `604800`, `0`, match.RuleEntry, "/ttl"},
 		{"ttl of years", `604800`, `99999999999`, match.RuleEntry, "/ttl"},
 		{"signed without a time", `,"created_at":"2026-09-14T09:00:00Z"`, `,"signature":"x"`, match.RuleEntry, "/created_at"},
+		{"signed with a member of something else", `"ttl"`, `"signature":"x","prev_hash":"x","ttl"`, match.RuleEntry, "/prev_hash"},
+		{"a signature that is no text", `"ttl"`, `"signature":1,"ttl"`, match.RuleEntry, "/signature"},
 		{"an empty category", `"a.b"`, `""`, match.RuleCategory, "/category"},
 		{"an empty word", `"a.b"`, `"a..b"`, match.RuleCategory, "/category"},
 		{"a category in capitals", `"a.b"`, `"A.b"`, match.RuleCategory, "/category"},
