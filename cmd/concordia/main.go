@@ -82,7 +82,7 @@ be tried, 4 nothing failed but a required check could not be made.`,
 	root.PersistentFlags().BoolVar(&a.out.json, "json", false, "print JSON, one value for each command")
 	root.AddCommand(
 		a.demoCommand(), a.idCommand(), a.nodeCommand(), a.sessionCommand(), a.contactCommand(), a.inviteCommand(), a.approveCommand(),
-		a.agreementCommand(), a.attestCommand(), a.storeCommand(), a.reputationCommand(), a.relayCommand(), a.verifyCommand(),
+		a.agreementCommand(), a.attestCommand(), a.storeCommand(), a.reputationCommand(), a.relayCommand(), a.marketCommand(), a.verifyCommand(),
 		a.specCommand(), a.protocolCommand(),
 	)
 	return root

@@ -33,10 +33,18 @@ type Shown struct {
 	Signed bool // and the signature verified
 }
 
+// ErrMisconduct is what the market did that shows what cannot be: what its agent did not
+// sign, a match that is none, or what was not asked for.
+var ErrMisconduct = errors.New("the market misbehaves")
+
+func misconduct(op string, err error) error {
+	return fmt.Errorf("calling %s: %w: %w", op, ErrMisconduct, err)
+}
+
 var (
-	errOtherEntry = errors.New("the market shows another entry than was asked for")
-	errMatch      = errors.New("the market shows a match that is none, or is another")
-	errOrder      = errors.New("the market shows entries out of order")
+	errOtherEntry = errors.New("it shows another than was asked for")
+	errMatch      = errors.New("it shows a match that is none, or is another")
+	errOrder      = errors.New("what it shows is out of order")
 )
 
 // shown reads an entry. One whose signature is not its agent's is an error; one whose
@@ -90,7 +98,7 @@ func (c *Client) Post(ctx context.Context, own *match.Entry) (*Post, error) {
 	r := wire.Read(v, "", relay.RuleAnswer)
 	p := &Post{Number: uint64(r.Int("number", 1, wire.MaxSafeInteger)), Posted: r.Time("posted_at"), Expires: r.Time("expires_at"), More: r.Bool("more")}
 	if p.Matches, err = c.matches(r, own); err != nil {
-		return nil, fmt.Errorf("calling market_post: %w", err)
+		return nil, misconduct("market_post", err)
 	}
 	return p, nil
 }
@@ -135,7 +143,7 @@ func (c *Client) Entry(ctx context.Context, id match.ID) (Shown, error) {
 		err = errOtherEntry
 	}
 	if err != nil {
-		return Shown{}, fmt.Errorf("calling market_entry: %w", err)
+		return Shown{}, misconduct("market_entry", err)
 	}
 	return s, nil
 }
@@ -173,7 +181,7 @@ func (c *Client) Search(ctx context.Context, s Search) (list []Shown, before uin
 		shown, err := c.shown(wire.Read(e, "", relay.RuleAnswer))
 		switch {
 		case err == nil && last != 0 && shown.Number >= last:
-			return nil, 0, 0, fmt.Errorf("calling market_search: %w", errOrder)
+			return nil, 0, 0, misconduct("market_search", errOrder)
 		case err != nil || shown.Kind != s.Kind || s.Category != "" && !match.Within(shown.Category, s.Category) ||
 			s.Agent != "" && wire.PlainDIDKey(shown.Agent) != wire.PlainDIDKey(s.Agent):
 			refused++
@@ -183,7 +191,7 @@ func (c *Client) Search(ctx context.Context, s Search) (list []Shown, before uin
 		list = append(list, shown)
 	}
 	if before != 0 && (s.Before != 0 && before >= s.Before || last != 0 && before > last) {
-		return nil, 0, 0, fmt.Errorf("calling market_search: %w", errOrder)
+		return nil, 0, 0, misconduct("market_search", errOrder)
 	}
 	return list, before, refused, r.Err()
 }
@@ -210,7 +218,7 @@ func (c *Client) Matches(ctx context.Context, own *match.Entry, after uint64) (l
 		last = m.Number
 	}
 	if err != nil {
-		return nil, 0, false, fmt.Errorf("calling market_matches: %w", err)
+		return nil, 0, false, misconduct("market_matches", err)
 	}
 	return list, next, more, nil
 }
@@ -248,13 +256,13 @@ func (c *Client) page(ctx context.Context, op, name string, by wire.M, check fun
 	r := wire.Read(v, "", relay.RuleAnswer)
 	for _, e := range r.Array(name).Elems() {
 		if err := check(e); err != nil {
-			return nil, "", fmt.Errorf("calling %s: %w", op, err)
+			return nil, "", misconduct(op, err)
 		}
 		list = append(list, e)
 	}
 	after = wire.OptID[wire.AgentID](r, "after")
 	if was, _ := by["after"].(wire.AgentID); r.Err() == nil && after != "" && after <= was {
-		return nil, "", fmt.Errorf("calling %s: %w", op, errOrder)
+		return nil, "", misconduct(op, errOrder)
 	}
 	return list, after, r.Err()
 }
@@ -267,7 +275,7 @@ func (c *Client) Agent(ctx context.Context, agent wire.AgentID) (wire.Value, err
 	}
 	r := wire.Read(v, "", relay.RuleAnswer)
 	if id := wire.ReadID[wire.AgentID](r, "agent_id"); r.Err() == nil && wire.PlainDIDKey(id) != wire.PlainDIDKey(agent) {
-		return wire.Value{}, fmt.Errorf("calling market_agent: %w", errOtherEntry)
+		return wire.Value{}, misconduct("market_agent", errOtherEntry)
 	}
 	return v, r.Err()
 }
@@ -306,11 +314,11 @@ func (c *Client) Profile(ctx context.Context, agent wire.AgentID) (Profile, erro
 	p := c.profile(r.Object("profile").Whole())
 	switch {
 	case r.Err() != nil:
-		return Profile{}, fmt.Errorf("calling market_profile: %w", r.Err())
+		return Profile{}, misconduct("market_profile", r.Err())
 	case p.AgentProfile == nil:
-		return Profile{}, fmt.Errorf("calling market_profile: %w", p.Report.Err())
+		return Profile{}, misconduct("market_profile", p.Report.Err())
 	case wire.PlainDIDKey(p.Agent) != wire.PlainDIDKey(agent):
-		return Profile{}, fmt.Errorf("calling market_profile: %w", errOtherEntry)
+		return Profile{}, misconduct("market_profile", errOtherEntry)
 	}
 	return p, nil
 }

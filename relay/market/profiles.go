@@ -22,10 +22,10 @@ func (m *Market) checkProfile(v wire.Value, agent relay.Agent, now time.Time) (*
 	}
 	p, report := attest.Verifier{Keys: agent, Now: now}.VerifyProfile(v)
 	switch {
+	case p != nil && wire.PlainDIDKey(p.Agent) != agent.ID:
+		return nil, attest.RuleProfile.Because("/agent_id", errAgent)
 	case p == nil || report.Err() != nil:
 		return nil, report.Err()
-	case wire.PlainDIDKey(p.Agent) != agent.ID:
-		return nil, attest.RuleProfile.Because("/agent_id", errAgent)
 	case p.TTL > seconds(l.ProfileLife):
 		return nil, quota("profile_seconds", "the ttl is too long")
 	case !now.Before(p.UpdatedAt.Add(p.TTL)):
