@@ -6,6 +6,7 @@
 //	directory.go who negotiates what: list, unlist, search
 //	profiles.go  what agents sign about themselves
 //	records.go   what is kept, in the relay's mail
+//	audit.go     whether all of it fits together
 //	limits.go    what one agent may take
 //	client.go    an agent's end, which verifies what it is shown
 //

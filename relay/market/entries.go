@@ -59,7 +59,7 @@ func (m *Market) doPost(ctx context.Context, c *relay.Call) (wire.Value, error) 
 			known, err := posted(number(n), tx.Get(keyEntry+string(n)))
 			switch {
 			case err != nil:
-				return err
+				return errConflict // with one that cannot be read
 			case known.Value().Equal(e.Value()) && now.Before(known.Expires):
 				p = known
 				return nil

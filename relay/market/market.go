@@ -58,13 +58,10 @@ func (m *Market) look(ctx context.Context, f func(relay.Reader) error) error {
 	defer m.mu.Unlock()
 	return m.driver.View(ctx, func(r relay.Reader) error {
 		for k, b := range r.Scan(keyEntry, keyEntry+big(m.last)) {
-			n := number([]byte(k[len(keyEntry):]))
-			p, err := posted(n, b)
-			if err != nil {
-				return err
+			m.last = number([]byte(k[len(keyEntry):]))
+			if p, err := posted(m.last, b); err == nil { // else an audit finds it
+				m.book.Add(p)
 			}
-			m.book.Add(p)
-			m.last = n
 		}
 		return f(r)
 	})
@@ -125,7 +122,7 @@ func (m *Market) Sweep(ctx context.Context) (int, error) {
 						removed = append(removed, p)
 						continue
 					}
-					tx.Delete(at)
+					drop(tx, k, rec)
 				case keyListing:
 					add(tx, countListings, -1, 0)
 					drop(tx, k, rec)
