@@ -125,13 +125,7 @@ func NewServer(m *Mailboxes, opts *ServerOptions) *Server {
 	s.sockets = newSockets(&l)
 	s.workers = newWorkers()
 	s.metrics = newMetrics(s.opts.Metrics, s)
-	for _, v := range s.opts.Services {
-		s.use(v)
-	}
-	var err error
-	if s.api, err = describe(s.opts.Services); err != nil {
-		panic("relay: " + err.Error()) // schemas are part of the program
-	}
+	s.useServices()
 	s.scrape = promhttp.HandlerFor(s.opts.Metrics, promhttp.HandlerOpts{MaxRequestsInFlight: 2})
 	s.upgrader = websocket.Upgrader{
 		HandshakeTimeout: s.opts.WriteTimeout, ReadBufferSize: 2 << 10, WriteBufferPool: new(sync.Pool), Subprotocols: []string{subprotocol},

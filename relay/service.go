@@ -67,6 +67,18 @@ func (c *Call) Tell(agent wire.AgentID, kind string, members wire.M) {
 // isServiceKey reports whether a record is a service's.
 func isServiceKey(key string) bool { return key != "" && 'A' <= key[0] && key[0] <= 'Z' }
 
+// useServices adds what the options have. What cannot be added is part of the program,
+// not of its input.
+func (s *Server) useServices() {
+	for _, v := range s.opts.Services {
+		s.use(v)
+	}
+	var err error
+	if s.api, err = describe(s.opts.Services); err != nil {
+		panic("relay: " + err.Error())
+	}
+}
+
 // use adds the operations of a service. A name that is in use is a mistake of whoever
 // put the server together.
 func (s *Server) use(v Service) {
