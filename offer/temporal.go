@@ -11,15 +11,16 @@ import (
 // A place is where a value lies on a line, so that two values of one form can be
 // compared and their distance taken. The zero place is nowhere.
 type place struct {
-	form form
+	form Form
 	at   float64 // the number itself, or seconds
 }
 
-// A form is what two values must share to have an order.
-type form uint8
+// A Form is what two values must share to have an order: both are numbers, or
+// temporal strings of one form. The zero Form has none.
+type Form uint8
 
 const (
-	formNumber form = iota + 1
+	formNumber Form = iota + 1
 	formInstant
 	formDate
 	formMonth
@@ -48,8 +49,17 @@ func position(v wire.Value) place {
 	return place{}
 }
 
+// Position returns where a number or a temporal string lies on the line of its form: the
+// number itself, or seconds. The form of a value that has no order is zero (SPEC §3.1.1).
+func Position(v wire.Value) (form Form, at float64) {
+	if p := position(v); p.ordered() {
+		return p.form, p.at
+	}
+	return 0, 0
+}
+
 var temporalLayouts = []struct {
-	form   form
+	form   Form
 	layout string
 }{
 	{formDate, time.DateOnly},

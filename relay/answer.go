@@ -15,7 +15,7 @@ var status = map[Code]int{
 	CodeBadRequest: http.StatusBadRequest, CodeUnauthenticated: http.StatusUnauthorized, CodeChallenge: http.StatusForbidden,
 	CodeKeyConflict: http.StatusConflict, CodeNotFound: http.StatusNotFound, CodeSessionTaken: http.StatusConflict,
 	CodeNotActive: http.StatusConflict, CodeEnded: http.StatusConflict, CodeDeclined: http.StatusConflict,
-	CodeChainConflict: http.StatusConflict, CodeIDConflict: http.StatusConflict, CodeRejected: http.StatusUnprocessableEntity,
+	CodeChainConflict: http.StatusConflict, CodeIDConflict: http.StatusConflict, CodeOutdated: http.StatusConflict, CodeRejected: http.StatusUnprocessableEntity,
 	CodeQuota: http.StatusTooManyRequests, CodeRate: http.StatusTooManyRequests,
 	CodeUnavailable: http.StatusServiceUnavailable, CodeInternal: http.StatusInternalServerError,
 }

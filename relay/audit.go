@@ -126,7 +126,9 @@ func (a *audit) records() {
 		a.n.Sessions++
 	}
 	for k, b := range a.r.Scan("", "") {
-		a.record(k, b)
+		if !isServiceKey(k) {
+			a.record(k, b)
+		}
 	}
 	for id, s := range a.sessions {
 		a.standing(id, s)

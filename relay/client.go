@@ -83,6 +83,10 @@ type ClientOptions struct {
 	Changed func(context.Context, SessionInfo)
 	Accused func(context.Context, *Misconduct)
 
+	// Told is told of what a service of the relay pushes, by the member "push" of the frame,
+	// as the relay says. Such frames get lost. It may be nil.
+	Told func(ctx context.Context, kind string, frame wire.Value)
+
 	// Party reports whether an agent may speak in a session; nil: whoever has a key in Keys.
 	Party func(wire.SessionID, wire.AgentID) bool
 

@@ -35,6 +35,13 @@ func (c *Client) call(ctx context.Context, op string, body wire.M) (wire.Value, 
 	return c.post(ctx, op, body, maxFrame)
 }
 
+// Call asks for an operation that the relay has beside those of RFC 0001, and tries until
+// there is an answer, or a refusal that time does not change, an *Error. The answer is the
+// relay's word.
+func (c *Client) Call(ctx context.Context, op string, request wire.M) (wire.Value, error) {
+	return c.insist(ctx, op, request)
+}
+
 // insist is call until there is an answer, or a refusal that time does not change.
 func (c *Client) insist(ctx context.Context, op string, body wire.M) (wire.Value, error) {
 	for n := 0; ; n++ {

@@ -37,6 +37,8 @@ type link struct {
 type tidings struct {
 	invitation *Invitation
 	session    *SessionInfo
+	hint       wire.Value // absent: none
+	kind       string     // of the hint
 }
 
 // maxNews bounds the news that wait for their callback. An agent has at most 100
@@ -277,6 +279,10 @@ func (l *link) take(v wire.Value, size int) error {
 	case "closing":
 		wait := time.Duration(r.Int("retry_after", 0, 1<<30)) * time.Second
 		l.later.Store(int64(min(wait, maxRetryAfter)))
+	default:
+		if l.c.opts.Told != nil {
+			l.inform(tidings{hint: v, kind: push})
+		}
 	}
 	return r.Err()
 }
@@ -317,6 +323,8 @@ func (l *link) tell(ctx context.Context) {
 				l.c.opts.Invited(ctx, *n.invitation)
 			case n.session != nil && l.c.opts.Changed != nil:
 				l.c.opts.Changed(ctx, *n.session)
+			case n.kind != "":
+				l.c.opts.Told(ctx, n.kind, n.hint)
 			}
 		}
 	}

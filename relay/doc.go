@@ -18,6 +18,7 @@
 //	news.go       what is new in a session for one agent
 //	recent.go     what was just appended; pages.go: how much of logs is under way;
 //	              workers.go: goroutines that are used again
+//	service.go    more that a relay does, in packages above this one
 //	health.go     what the operator sees
 //	client.go     the other end: it trusts the relay with nothing but time
 //	client_call.go, client_operations.go, client_socket.go   how it asks and is told

@@ -25,6 +25,7 @@ const (
 	CodeDeclined        Code = "declined"        // the agent has declined before
 	CodeChainConflict   Code = "chain_conflict"  // another message came first
 	CodeIDConflict      Code = "id_conflict"     // another message or enclosure has the id
+	CodeOutdated        Code = "outdated"        // something newer is there, or was
 	CodeRejected        Code = "rejected"        // it breaks a rule
 	CodeQuota           Code = "quota"           // it exceeds the limit that Limit names
 	CodeRate            Code = "rate"            // too fast; RetryAfter says when

@@ -42,6 +42,11 @@ func (h *health) swept(now time.Time, done Swept, err error) {
 func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request) {
 	used, free := s.mail.driver.Size()
 	answer := wire.M{"used_bytes": used, "free_bytes": free, "connections": s.sockets.count()}
+	for _, v := range s.opts.Services {
+		if v.Counts != nil {
+			answer[v.Name] = v.Counts()
+		}
+	}
 	h := &s.health
 	h.mu.Lock()
 	at, done, err := h.at, h.done, h.err

@@ -12,7 +12,7 @@ import (
 )
 
 // The records of a relay, by the first byte of their key. Ids contain no zero byte,
-// which separates them.
+// which separates them. Keys that begin with a capital letter are those of services.
 const (
 	keyRelay      = "r" // the relay itself: JSON of relayRecord
 	keyAgent      = "a" // agent: JSON of agentRecord

@@ -49,6 +49,7 @@ type Server struct {
 	metrics  *metrics
 	scrape   http.Handler
 	health   health
+	api      []byte // openapi.json
 
 	mu       sync.Mutex // guards what follows
 	stopping bool
@@ -66,6 +67,9 @@ type ServerOptions struct {
 	// Address says where a request came from, if a proxy stands before the relay; nil:
 	// from the other end of the connection.
 	Address func(*http.Request) netip.Addr
+
+	// Services are what the relay does beside RFC 0001, such as a market.
+	Services []Service
 
 	// Operator says whether a request for health and metrics is the operator's; nil: if
 	// it comes from this machine and through no proxy.
@@ -121,6 +125,7 @@ func NewServer(m *Mailboxes, opts *ServerOptions) *Server {
 	s.sockets = newSockets(&l)
 	s.workers = newWorkers()
 	s.metrics = newMetrics(s.opts.Metrics, s)
+	s.useServices()
 	s.scrape = promhttp.HandlerFor(s.opts.Metrics, promhttp.HandlerOpts{MaxRequestsInFlight: 2})
 	s.upgrader = websocket.Upgrader{
 		HandshakeTimeout: s.opts.WriteTimeout, ReadBufferSize: 2 << 10, WriteBufferPool: new(sync.Pool), Subprotocols: []string{subprotocol},
@@ -165,6 +170,7 @@ func (s *Server) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		err = errors.Join(err, s.sweepServices(ctx))
 		s.health.swept(s.mail.now(), done, err)
 		s.metrics.swept(done, err)
 		if err != nil {
@@ -296,7 +302,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		h.Set("Content-Type", "application/json")
-		_, _ = w.Write(openAPI)
+		_, _ = w.Write(s.api)
 	case r.URL.Path == "/healthz" && s.opts.Operator(r):
 		s.serveHealth(w, r)
 	case r.URL.Path == "/readyz" && s.opts.Operator(r):
@@ -365,9 +371,13 @@ func (s *Server) serveInfo(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, err)
 		return
 	}
-	text, err := json.Marshal(map[string]any{
+	info := map[string]any{
 		"protocol": protocol, "relay": s.mail.ID(), "time": wire.FormatTime(s.mail.now()), "limits": s.mail.Limits(),
-	})
+	}
+	if len(s.opts.Services) > 0 {
+		info["services"] = s.serviceLimits()
+	}
+	text, err := json.Marshal(info)
 	if err != nil {
 		s.refuse(w, err)
 		return

@@ -43,6 +43,7 @@ type socket struct {
 	token    atomic.Pointer[string]
 	reading  sync.Mutex // held from reading a page until it is written
 	delivery delivery
+	hints    hints
 	pinger   *time.Timer
 	unlisten func()
 }

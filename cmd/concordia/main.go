@@ -83,7 +83,7 @@ both sides a receipt that anyone can verify offline.
 	root.PersistentFlags().BoolVar(&a.out.json, "json", false, "print JSON, one value for each command")
 	root.AddCommand(
 		a.demoCommand(), a.idCommand(), a.nodeCommand(), a.mcpCommand(), a.sessionCommand(), a.contactCommand(), a.inviteCommand(), a.approveCommand(),
-		a.agreementCommand(), a.attestCommand(), a.storeCommand(), a.reputationCommand(), a.relayCommand(), a.verifyCommand(),
+		a.agreementCommand(), a.attestCommand(), a.storeCommand(), a.reputationCommand(), a.relayCommand(), a.marketCommand(), a.verifyCommand(),
 		a.specCommand(), a.protocolCommand(),
 	)
 	return root

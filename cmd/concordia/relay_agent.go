@@ -137,6 +137,12 @@ Exit codes: 0 shown, 2 wrong usage, 3 the relay does not answer.`,
 		for name, limit := range limits.Members() {
 			rows = append(rows, []string{cli.Printable(name), cli.Printable(cut(limit.Canonical(), 40))})
 		}
+		services, _ := v.Get("services")
+		for service, limits := range services.Members() {
+			for name, limit := range limits.Members() {
+				rows = append(rows, []string{cli.Printable(service + " " + name), cli.Printable(cut(limit.Canonical(), 40))})
+			}
+		}
 		a.out.table(rows)
 		return a.out.value(v)
 	}

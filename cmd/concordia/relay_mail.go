@@ -20,6 +20,7 @@ import (
 	"github.com/concordia-node/concordia/internal/groupcommit"
 	"github.com/concordia-node/concordia/relay"
 	"github.com/concordia-node/concordia/relay/boltmail"
+	"github.com/concordia-node/concordia/relay/market"
 	"github.com/concordia-node/concordia/wire"
 )
 
@@ -187,8 +188,8 @@ func (a *app) relayDoctorCommand() *cobra.Command {
 		Use: "doctor --dir DIR", Short: "Look whether a relay's mail is whole and fits together",
 		Long: `doctor reads all of the mail of a relay that does not run, and changes nothing: every
 record can be read; the entries of each log are without a gap, signed by who sent them,
-and their messages a chain; the counters are what counting anew comes to. It prints each
-problem.
+and their messages a chain; the counters are what counting anew comes to. So are those
+of a market. It prints each problem.
 
 A file that cannot be read at all is damaged: take the last backup, and bring what
 messages are left in it into a new store with concordia session salvage.
@@ -221,10 +222,11 @@ func (a *app) doctor(ctx context.Context, mail *boltmail.Mail) error {
 	}
 	bar := a.progressOf("reading entries", int(counted.Entries))
 	list, seen := []found{}, uint64(0)
-	n, err := relay.Audit(ctx, mail, func(p relay.Problem) {
+	tell := func(p relay.Problem) {
 		list = append(list, found{p.Where, problemOf(p.Err)})
 		a.out.printf("%s %s: %s\n", a.out.paint(red, "problem"), cli.Printable(p.Where), cli.Printable(p.Err.Error()))
-	}, func(so relay.Audited) {
+	}
+	n, err := relay.Audit(ctx, mail, tell, func(so relay.Audited) {
 		bar.add(int(so.Entries - seen))
 		seen = so.Entries
 	})
@@ -232,8 +234,16 @@ func (a *app) doctor(ctx context.Context, mail *boltmail.Mail) error {
 	if err != nil {
 		return err
 	}
-	a.printAudited(n, []string{"problems", fmt.Sprint(len(list))})
-	if err := a.out.value(map[string]any{"counted": n, "problems": list}); err != nil {
+	ofMarket, err := market.Audit(ctx, mail, tell)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{}
+	if ofMarket != (market.Audited{}) {
+		rows = append(rows, []string{"market", fmt.Sprintf("%d wants, %d haves, %d listings, %d profiles", ofMarket.Wants, ofMarket.Haves, ofMarket.Listings, ofMarket.Profiles)})
+	}
+	a.printAudited(n, append(rows, []string{"problems", fmt.Sprint(len(list))})...)
+	if err := a.out.value(map[string]any{"counted": n, "market": ofMarket, "problems": list}); err != nil {
 		return err
 	}
 	if len(list) > 0 {

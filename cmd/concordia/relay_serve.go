@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,7 @@ import (
 	"github.com/concordia-node/concordia/internal/groupcommit"
 	"github.com/concordia-node/concordia/relay"
 	"github.com/concordia-node/concordia/relay/boltmail"
+	"github.com/concordia-node/concordia/relay/market"
 )
 
 // mailName is the file in which the directory of a relay keeps its mail.
@@ -37,6 +39,8 @@ type serving struct {
 	limits        string
 	level         string
 	checkSessions bool
+	market        bool
+	marketLimits  string
 	insecure      bool
 	proxies       []string
 	origins       []string
@@ -65,6 +69,9 @@ speaks TLS; --trusted-proxy says whose X-Forwarded-For is believed.
 shows those in force. --check-sessions refuses messages that break the rules of their
 session, of all parties alike. A browser may use the relay from the origins of --origin.
 
+--market keeps a market beside the mail, a registry of wants and haves, a directory and
+profiles (rfcs/0004-market.md); --market-limits FILE is as --limits.
+
 SIGTERM or SIGINT drains: no new request is taken, those under way are answered, clients
 are told to come back, and the mail is closed. A second signal ends at once, which
 loses nothing that was acknowledged.
@@ -74,6 +81,7 @@ proxy.
 
 Exit codes: 0 drained, 2 wrong usage, 3 it could not be run.`,
 		Example: `  concordia relay serve --listen 127.0.0.1:8080 --dir mail
+  concordia relay serve --listen 127.0.0.1:8080 --dir mail --market
   concordia relay serve --listen :443 --dir /var/lib/relay --acme relay.example
   concordia relay serve --listen :8443 --dir mail --tls-cert cert.pem --tls-key key.pem --limits limits.json
   concordia relay serve --listen 10.0.0.5:8080 --dir mail --insecure-http --trusted-proxy 10.0.0.1/32`,
@@ -88,6 +96,8 @@ Exit codes: 0 drained, 2 wrong usage, 3 it could not be run.`,
 	f.StringVar(&s.acme, "acme", "", "get a certificate for this `host` from Let's Encrypt, and keep it in DIR/acme")
 	f.StringVar(&s.limits, "limits", "", "JSON `file` with limits that are not the default")
 	f.BoolVar(&s.checkSessions, "check-sessions", false, "refuse messages that break the rules of their session")
+	f.BoolVar(&s.market, "market", false, "let agents find each other: wants, haves, a directory, profiles")
+	f.StringVar(&s.marketLimits, "market-limits", "", "JSON `file` with limits of the market that are not the default")
 	f.StringArrayVar(&s.origins, "origin", nil, "`origin` whose pages may use the relay in a browser, as https://app.example (repeatable)")
 	f.DurationVar(&s.compactEvery, "compact-every", 24*time.Hour, "give back the space of what was removed this often, and when much was; 0 never does")
 	f.StringVar(&s.level, "log-level", "info", "`level`: debug, info, warn or error")
@@ -106,6 +116,10 @@ func (s *serving) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	ofMarket, err := s.readMarketLimits()
+	if err != nil {
+		return err
+	}
 	secure, err := s.tls()
 	if err != nil {
 		return err
@@ -120,6 +134,13 @@ func (s *serving) run(cmd *cobra.Command) error {
 	boxes := relay.Options{Limits: limits, Now: s.app.now, Random: s.app.rand}
 	if s.checkSessions {
 		boxes.Admit = newReplays().admit
+	}
+	if s.market {
+		m, err := market.Open(cmd.Context(), mail, market.Options{Limits: ofMarket, Now: s.app.now, FreeSpace: cmp.Or(limits.FreeSpace, relay.DefaultLimits().FreeSpace)})
+		if err != nil {
+			return errors.Join(err, mail.Close())
+		}
+		opts.Services = append(opts.Services, m.Service())
 	}
 	// The mail is closed last, whatever happens.
 	return errors.Join(s.serve(cmd, mail, boxes, opts, secure), mail.Close())
@@ -175,6 +196,24 @@ func (s *serving) readLimits() (relay.Limits, error) {
 	l, err := relay.ParseLimits(text)
 	if err != nil {
 		return l, cli.Usagef("--limits %s: %v", s.limits, err)
+	}
+	return l, nil
+}
+
+func (s *serving) readMarketLimits() (market.Limits, error) {
+	switch {
+	case s.marketLimits == "":
+		return market.Limits{}, nil
+	case !s.market:
+		return market.Limits{}, cli.Usagef("--market-limits goes with --market")
+	}
+	text, err := readFile(s.marketLimits)
+	if err != nil {
+		return market.Limits{}, err
+	}
+	l, err := market.ParseLimits(text)
+	if err != nil {
+		return l, cli.Usagef("--market-limits %s: %v", s.marketLimits, err)
 	}
 	return l, nil
 }

@@ -55,7 +55,7 @@ func startRelay(program, dir string, env []string, args ...string) (*relayProces
 //
 //	relay-up ARG...       runs relay serve on a free port, with --dir mail; $RELAY is its URL
 //	relay-down            drains it, and wants exit code 0; its log is in relay.log
-//	follow KEY N          runs relay tail until it has printed N lines, interrupts it, and wants exit code 0
+//	follow KEY N [VERB...]  runs relay tail, or VERB, until it has printed N lines, interrupts it, and wants exit code 0
 //	moves FILE DIR        writes the messages of a transcript to DIR/1.json and so on; $SESSION is its id
 //	enclose KEY FILE OUT  encloses a receipt in $SESSION
 //	agent-of VAR KEY      sets a variable to the id of an agent
@@ -78,7 +78,11 @@ func relayCommands() map[string]func(ts *testscript.TestScript, neg bool, args [
 		"follow": func(ts *testscript.TestScript, _ bool, args []string) {
 			n, err := strconv.Atoi(args[1])
 			ts.Check(err)
-			cmd := exec.Command(programOf(ts), "relay", "tail", "--relay", ts.Getenv("RELAY"), "--key", args[0])
+			verb := []string{"relay", "tail"}
+			if len(args) > 2 {
+				verb = args[2:]
+			}
+			cmd := exec.Command(programOf(ts), append(verb, "--relay", ts.Getenv("RELAY"), "--key", args[0])...)
 			cmd.Dir, cmd.Stderr = ts.MkAbs("."), ts.Stderr()
 			out, err := cmd.StdoutPipe()
 			ts.Check(err)

@@ -55,7 +55,7 @@ attest mandate delegate charge.json link.json --key open.key
 attest mandate check charge.json --action note.json
 attest predicate issue --type authority_gate --subject x --result satisfied --expires 2100-01-01T00:00:00Z --key curve.key > holds.json
 attest predicate ctef holds.json
-attest profile --key open.key
+attest profile --key open.key > profile.json
 attest bundle signed.json --key deal/seller/agent.key
 attest proof signed.json --key deal/seller/agent.key
 attest cosign draft signed.json --publisher x --counterparty y
@@ -126,6 +126,23 @@ relay block agent_open --relay RELAY --key sealed.key --passphrase-file pass
 relay allow agent_sealed --relay RELAY --key open.key
 relay consents --relay RELAY --key open.key --json
 relay close ses_9 --relay RELAY --key open.key
+market want --category a --term price=..1 --id want_1 --relay RELAY --key open.key
+market want --category a --in open.key --relay RELAY --key open.key
+market have --category a --term price=0.. --relay RELAY --key sealed.key --passphrase-file pass
+market have --category a --relay RELAY --key sealed.key --passphrase-file wrong
+market show want_1 --relay RELAY --key open.key
+market search want --relay RELAY --key open.key --json
+market matches want_1 --relay RELAY --key open.key
+market withdraw want_1 --relay RELAY --key open.key
+market list --role seller --description x --relay RELAY --key open.key
+market agents --relay RELAY --key open.key
+market agent agent_open --relay RELAY --key open.key
+market unlist --relay RELAY --key open.key
+market profile publish profile.json --relay RELAY --key open.key
+market profile publish open.key --relay RELAY --key open.key
+market profile show agent_open --relay RELAY --key sealed.key --passphrase-file pass
+market profile search --relay RELAY --key open.key --json
+market profile withdraw --relay RELAY --key open.key
 relay bench --messages 16 --sessions 2 --connections 4
 relay serve --listen 127.0.0.1:0 --dir postbox
 relay stats RELAY
@@ -190,7 +207,7 @@ func serveRelay(t *testing.T) *runningRelay {
 	r := &runningRelay{done: make(chan int, 1)}
 	here, there := io.Pipe()
 	go func() {
-		r.done <- run([]string{"relay", "serve", "--listen", "127.0.0.1:0", "--dir", "postbox", "--log-level", "debug", "--check-sessions"}, there, &r.logs)
+		r.done <- run([]string{"relay", "serve", "--listen", "127.0.0.1:0", "--dir", "postbox", "--log-level", "debug", "--check-sessions", "--market"}, there, &r.logs)
 		there.Close()
 	}()
 	line, err := bufio.NewReader(here).ReadString('\n')
