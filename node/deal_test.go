@@ -386,6 +386,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"for nobody", node.Opening{Body: camera(nil)}, node.CodeBadRequest},
 		{"for some and for whoever comes", node.Opening{To: buyer, Places: 1, Body: camera(nil)}, node.CodeBadRequest},
 		{"without terms", node.Opening{To: buyer, Body: parsed(`{}`)}, node.CodeRule},
+		{"with somebody whose key nobody knows", node.Opening{To: []wire.AgentID{"byer"}, Body: camera(nil)}, node.CodeBadRequest},
 		{"with itself", node.Opening{To: []wire.AgentID{agent("seller")}, Body: camera(nil)}, node.CodeRule},
 		{"direct, without an address", node.Opening{To: buyer, Way: node.Direct, Body: camera(nil)}, node.CodeBadRequest},
 		{"another way", node.Opening{To: buyer, Way: "pigeon", Body: camera(nil)}, node.CodeBadRequest},

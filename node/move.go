@@ -466,6 +466,11 @@ func (n *Node) plan(ctx context.Context, o Opening) (record, error) {
 		Coming: append(o.To[:len(o.To):len(o.To)], o.Others...), Joined: true,
 		Opening: &opening{To: o.To, Body: o.Body, Reasoning: o.Reasoning, Mandate: o.Mandate},
 	}
+	for _, a := range rec.Coming {
+		if _, err := n.Key(a, n.now()); err != nil { // nothing that it says could ever be verified
+			return bad(fmt.Sprintf("no key is known of %q: add it as a contact, or name it by its did:key", a))
+		}
+	}
 	switch way := o.Way; {
 	case way == AnyWay && n.opts.Relay != "", way == ByRelay, way == Otherwise && n.own == nil:
 		rec.Relay = n.opts.Relay
