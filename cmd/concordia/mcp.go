@@ -62,8 +62,8 @@ not be run.`,
 	return cmd
 }
 
-// BUG(mcp): A call that is under way when the client closes standard input may be carried
-// out without an answer. Looking at the session tells.
+// BUG(mcp): A call that is still under way two seconds after the client has closed standard
+// input may be carried out without an answer. Looking at the session tells.
 
 func (c *nodeConfig) serveMCP(cmd *cobra.Command, mode menu.Mode) (err error) {
 	log, err := nodeLog(cmd, c.get("log_level"))

@@ -9,7 +9,7 @@
 // directory of a node. It never plays the other party and has no key in its hands.
 //
 //	tool.go       what a tool is: one table makes schemas, checks arguments, registers
-//	server.go     a connection; menu.go: which tools it is shown; flow.go: which are legal
+//	server.go     a connection; answered.go: how it ends; menu.go: which tools it is shown; flow.go: which are legal
 //	refuse.go     how a call is refused; show.go: how the words of others are shown
 //	view.go       a session as results have it
 //	open.go, offer.go, answer.go, talk.go, invite.go, wait.go, lookup.go,

@@ -31,6 +31,10 @@ type Options struct {
 // DefaultPatience is how long a call may take: for as long a node tries to reach a relay.
 const DefaultPatience = 30 * time.Second
 
+// lastPatience is how long a connection that a client has closed lasts for what is under
+// way.
+const lastPatience = 2 * time.Second
+
 // DefaultTell is how often a call that waits tells a client that asked for it that it
 // goes on.
 const DefaultTell = 5 * time.Second
@@ -43,6 +47,9 @@ type Server struct {
 	flow  *protocol.Compiled
 	menu  *menu.Menu
 	mcp   *mcp.Server
+
+	leaving context.Context // done when the client has closed its side: nobody waits then
+	leave   context.CancelFunc
 
 	mu     sync.Mutex // guards what follows
 	client menu.Client
@@ -72,6 +79,7 @@ func New(api node.API, opts Options) (*Server, error) {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{api: api, opts: opts, tools: table(), seen: map[wire.SessionID]node.OfferView{}}
+	s.leaving, s.leave = context.WithCancel(context.Background())
 	var err error
 	if s.flow, err = newFlow(s.tools); err != nil {
 		return nil, err
@@ -118,9 +126,12 @@ func (s *Server) Run(ctx context.Context, transport mcp.Transport) error {
 	life, stop := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	work.Go(func() { s.watch(life) })
-	err = s.mcp.Run(ctx, transport)
+	err = s.mcp.Run(ctx, &answered{Transport: transport, patience: lastPatience, leave: s.leave})
 	stop()
 	work.Wait()
+	if s.leaving.Err() != nil {
+		return nil // what could not be told to a client that has gone is no fault
+	}
 	return err
 }
 

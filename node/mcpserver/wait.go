@@ -56,6 +56,9 @@ func optional(list []param) []param {
 }
 
 func wait(ctx context.Context, c *call) (wire.M, error) {
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	defer context.AfterFunc(c.leaving, leave)()
 	short, stop := context.WithTimeout(ctx, time.Duration(c.int("timeout_seconds", defaultWait))*time.Second)
 	defer stop()
 	defer c.tell(short)()
