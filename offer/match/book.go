@@ -140,11 +140,11 @@ type Found struct {
 }
 
 // Best returns the entries that match e best at a time, at most so many, the best first.
-// It looks at the newest first, as far as [Work] allows, and reports whether these were
-// all.
+// It looks at the newest first, as far as [Work] allows, and reports whether these are all
+// that match.
 func (b *Book) Best(e *Entry, most int, now time.Time) (list []Found, all bool) {
 	all = true
-	work, floor := 0, 1 // what has a lower score is not among the best
+	work, n, floor := 0, 0, 0 // what has a lower score than floor is not among the best
 	keep := func() {
 		slices.SortFunc(list, byScore)
 		list = list[:min(most, len(list))]
@@ -154,7 +154,11 @@ func (b *Book) Best(e *Entry, most int, now time.Time) (list []Found, all bool) 
 			all = false
 			break
 		}
-		if score, _ := deal(e, p.Entry, false); score >= floor && now.Before(p.Expires) {
+		score, _ := deal(e, p.Entry, false)
+		if score == 0 || !now.Before(p.Expires) {
+			continue
+		}
+		if n++; score >= floor {
 			list = append(list, Found{p, score})
 		}
 		if most > 0 && len(list) == 4*most {
@@ -163,7 +167,7 @@ func (b *Book) Best(e *Entry, most int, now time.Time) (list []Found, all bool) 
 		}
 	}
 	keep()
-	return list, all
+	return list, all && n <= most
 }
 
 func byScore(f, g Found) int {

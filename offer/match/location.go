@@ -78,6 +78,11 @@ func (l *Location) distance(m *Location) float64 {
 // whether it is in all radii that were named. Rounding to meters makes it the same
 // everywhere.
 func (l *Location) near(m *Location) (kilometers float64, quality int, ok bool) {
+	const meter = 0.001
+	apart := math.Abs(l.Lat-m.Lat) * radian * earthRadius // at least
+	if l.Within > 0 && apart > l.Within+meter || m.Within > 0 && apart > m.Within+meter {
+		return 0, 0, false
+	}
 	d := math.Round(l.distance(m)*1000) / 1000
 	quality = full
 	for _, within := range []float64{l.Within, m.Within} {

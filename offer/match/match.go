@@ -91,6 +91,19 @@ func deal(a, b *Entry, say bool) (score int, overlap wire.M) {
 	}
 	sum, parts, shared := 0, 0, 0
 	c := common{say: say}
+	switch l, m := a.Location, b.Location; {
+	case l != nil && m != nil:
+		kilometers, quality, ok := l.near(m)
+		if !ok {
+			return 0, nil
+		}
+		parts, sum = 1, quality
+		if say {
+			overlap[locationTerm] = wire.M{"distance_km": kilometers, "quality": share(quality)}
+		}
+	case l != nil || m != nil:
+		parts, sum = 1, unshared
+	}
 	small, large := a.terms, b.terms
 	if len(large) < len(small) {
 		small, large = large, small
@@ -112,21 +125,8 @@ func deal(a, b *Entry, say bool) (score int, overlap wire.M) {
 			overlap[c.want.id.text] = c.members()
 		}
 	}
-	parts = len(a.terms) + len(b.terms) - shared
-	sum += unshared * (parts - shared)
-	switch l, m := a.Location, b.Location; {
-	case l != nil && m != nil:
-		kilometers, quality, ok := l.near(m)
-		if !ok {
-			return 0, nil
-		}
-		parts, sum = parts+1, sum+quality
-		if say {
-			overlap[locationTerm] = wire.M{"distance_km": kilometers, "quality": share(quality)}
-		}
-	case l != nil || m != nil:
-		parts, sum = parts+1, sum+unshared
-	}
+	named := len(a.terms) + len(b.terms) - shared
+	parts, sum = parts+named, sum+unshared*(named-shared)
 	if parts == 0 {
 		parts, sum = 1, unshared
 	}

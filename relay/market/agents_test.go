@@ -155,6 +155,9 @@ func TestProfiles(t *testing.T) {
 		}
 	}
 	w.unchanged("an older one", func() { w.refuses("an older one", relay.CodeOutdated, "", publish(first)) })
+	w.unchanged("another of the same moment", func() {
+		w.refuses("another of the same moment", relay.CodeOutdated, "", publish(w.profile("anna", wire.M{"name": "Anna, twice"})))
+	})
 	p, err := w.as("bert").Profile(w.ctx, "anna")
 	if err != nil || p.Report.Err() != nil || !p.Value().Equal(second) {
 		t.Errorf("Profile = %+v, %v", p, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -84,6 +85,14 @@ func TestWantsAndHaves(t *testing.T) {
 	w.post(w.have("new", "other", sells(100)))
 	if ids, next := matched(3); !cmp.Equal(ids, []match.ID{"have_new"}) || next != 4 {
 		t.Errorf("Matches, one is new: %v, %d", ids, next)
+	}
+
+	w.post(w.have("elsewhere", "other", `"category":"food","terms":{}`))
+	if ids, next := matched(4); len(ids) != 0 || next != 5 {
+		t.Errorf("Matches, what is new is elsewhere: %v, %d", ids, next)
+	}
+	if err := w.as("other").Withdraw(w.ctx, "have_elsewhere"); err != nil {
+		t.Fatal(err)
 	}
 
 	// Nobody but its owner withdraws an entry, or sees what matches it.
@@ -269,7 +278,7 @@ func TestPages(t *testing.T) {
 	for i := range 250 {
 		w.post(w.have(fmt.Sprint(i), "seller", sells(i)))
 	}
-	if p := w.post(want); len(p.Matches) != 100 || p.More {
+	if p := w.post(want); len(p.Matches) != 100 || !p.More {
 		t.Errorf("the best: %d, %v", len(p.Matches), p.More)
 	}
 	seen := map[match.ID]bool{}
@@ -371,4 +380,58 @@ func set(v wire.Value, x any, path ...string) wire.Value {
 		panic(err)
 	}
 	return v
+}
+
+// Many agents at once: each keeps to its limits, and what is kept fits together.
+func TestTogether(t *testing.T) {
+	w := newWorld(t, market.Limits{EntriesAgent: 5})
+	var all sync.WaitGroup
+	for i := range 8 {
+		name := fmt.Sprint("agent", i)
+		a := w.as(name)
+		all.Go(func() {
+			for n := range 12 {
+				kind := match.Want
+				members := buys(100)
+				if i%2 == 0 {
+					kind, members = match.Have, sells(i)
+				}
+				e := w.entry(kind, fmt.Sprintf("%d_%d", i, n%4), name, members)
+				if _, err := a.Post(w.ctx, e); err != nil {
+					t.Errorf("%s: %v", e.ID, err)
+				}
+				if _, _, _, err := a.Matches(w.ctx, e, 0); err != nil {
+					t.Errorf("%s: %v", e.ID, err)
+				}
+				if _, _, _, err := a.Search(w.ctx, market.Search{Kind: kind}); err != nil {
+					t.Error(err)
+				}
+				if n%3 == 0 {
+					if err := a.Withdraw(w.ctx, e.ID); err != nil {
+						t.Errorf("%s: %v", e.ID, err)
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+	if _, err := market.Audit(w.ctx, w.mail, func(p relay.Problem) { t.Errorf("%s: %v", p.Where, p.Err) }); err != nil {
+		t.Error(err)
+	}
+	count := func() (n int) {
+		for _, kind := range []match.Kind{match.Want, match.Have} {
+			list, _, _, err := w.as("stranger").Search(w.ctx, market.Search{Kind: kind})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += len(list)
+		}
+		return n
+	}
+	before := count()
+	w.close()
+	w.open()
+	if after := count(); before == 0 || after != before {
+		t.Errorf("%d entries before a restart, and %d after it", before, after)
+	}
 }

@@ -91,6 +91,12 @@ func (m *Market) room() error {
 // sweepBatch bounds what one transaction of a sweep does.
 const sweepBatch = 256
 
+// BUG(market): One look into the book is made after the other. Each takes some
+// milliseconds at most, but many agents who search at once wait for each other.
+
+// BUG(market): Whom an agent has denied at the relay can still match its entries: the market
+// knows nothing of consent, which decides about invitations.
+
 // Sweep removes what has expired, and returns how many records that were.
 func (m *Market) Sweep(ctx context.Context) (int, error) {
 	total := 0
