@@ -313,17 +313,18 @@ var attacks = []attack{
 			return []string{strings.Replace(first, firstRef, ref, 1), strings.Replace(answer, ref, firstRef, 1)}
 		}}
 	}},
-	{name: "says that an own entry has another number", victim: "a", kind: relay.CursorLie, lie: func(c *crime) *tamper {
-		t := answering("append", func(_, answer wire.Value) wire.Value {
+	{name: "says that an own entry has another number", victim: "a", kind: relay.CursorLie, lie: func(*crime) *tamper {
+		return answering("append", func(_, answer wire.Value) wire.Value {
 			n, _ := at(answer, "number").Int()
 			return answer.With("number", encoded(n+100))
 		})
-		var held sync.Once
-		t.push = func(_ wire.AgentID, f wire.Value) []string {
-			held.Do(func() { c.a.wait("the answer", func() bool { return true }) })
-			return []string{f.Canonical()}
-		}
-		return t
+	}},
+	{name: "says so when the entry has come", victim: "a", kind: relay.CursorLie, lie: func(c *crime) *tamper {
+		return answering("append", func(_, answer wire.Value) wire.Value {
+			n, _ := at(answer, "number").Int()
+			c.a.receives("ses_1", int(n))
+			return answer.With("number", encoded(n+100))
+		})
 	}},
 	{name: "a log becomes shorter", victim: "b", kind: relay.CursorLie, lie: func(*crime) *tamper {
 		return answering("session", func(_, answer wire.Value) wire.Value {

@@ -60,7 +60,7 @@ type shownEntry struct {
 // A sentEntry is an own entry that has not come back yet.
 type sentEntry struct {
 	hash      wire.Hash
-	number    uint64 // 0: not acknowledged
+	number    uint64 // that the relay said it has, or that it came with; 0: neither yet
 	message   *wire.Message
 	enclosure *Enclosure
 }
@@ -398,6 +398,9 @@ func (r *logReader) accept(ctx context.Context, e *shownEntry) error {
 func (r *logReader) advance(d *Delivery, hash wire.Hash, size int) {
 	r.mu.Lock()
 	r.remember(d, hash)
+	if own := r.sent[d.ID()]; own != nil {
+		own.number = d.Number // the answer may be still to come
+	}
 	delete(r.sent, d.ID())
 	delete(r.promised, d.Number)
 	var m *Misconduct

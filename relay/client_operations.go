@@ -277,20 +277,20 @@ func (r *logReader) promise(s *sentEntry, done Appended, answer wire.Value) erro
 	if done.Hash != s.hash {
 		return wrong(Altered, "the own entry %q has hash %s", s.id(), s.hash)
 	}
-	if done.Number <= r.at.Number {
-		if had, known := r.hash(done.Number); known && had != s.hash {
-			return wrong(Withheld, "the number was that of another entry before")
-		}
-		return nil
-	}
-	if other := r.promised[done.Number]; other != nil && other.hash != s.hash {
-		return wrong(Withheld, "the number was given to the own entry %q before", other.id())
-	}
 	if first := r.sent[s.id()]; first != nil {
 		s = first
 	}
-	if s.number != 0 && s.number != done.Number {
-		return wrong(CursorLie, "the entry was said to have number %d", s.number)
+	had, known := r.hash(done.Number)
+	other := r.promised[done.Number]
+	switch {
+	case known && had != s.hash:
+		return wrong(Withheld, "the number was that of another entry before")
+	case other != nil && other.hash != s.hash:
+		return wrong(Withheld, "the number was given to the own entry %q before", other.id())
+	case s.number != 0 && s.number != done.Number:
+		return wrong(CursorLie, "the entry has number %d, or was said to", s.number)
+	case done.Number <= r.at.Number:
+		return nil
 	}
 	s.number = done.Number
 	if r.promised == nil {

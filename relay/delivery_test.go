@@ -593,8 +593,10 @@ func TestDrain(t *testing.T) {
 	if v := <-done; text(v, "number") != "1" {
 		t.Errorf("what was under way: %v", v)
 	}
-	go waiting.ended(websocket.CloseGoingAway)
+	var all sync.WaitGroup
+	all.Go(func() { waiting.ended(websocket.CloseGoingAway) })
 	l.ended(websocket.CloseGoingAway)
+	all.Wait()
 	if err := <-stopped; err != nil {
 		t.Error(err)
 	}

@@ -39,6 +39,7 @@ type socket struct {
 	writing  sync.Mutex // one frame at a time
 	closing  atomic.Bool
 	last     atomic.Bool // close when the answer under way is written
+	warned   atomic.Bool // that the relay stops
 	renewing sync.Mutex  // held while token is replaced, and while it is looked at
 	token    atomic.Pointer[string]
 	reading  sync.Mutex // held from reading a page until it is written
@@ -88,7 +89,10 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	c.unlisten = s.mail.driver.Listen(string(agent.ID), func(session string) { c.wake(wire.SessionID(session)) })
 	c.pinger = time.AfterFunc(s.opts.PingEvery, c.ping)
 	c.checkToken() // it may have been revoked while nobody knew of this websocket
-	go c.read()    // the goroutine of the HTTP server and what it holds can go
+	if s.isStopping() {
+		c.sayClosing() // nor knew of it who said so to the others
+	}
+	go c.read() // the goroutine of the HTTP server and what it holds can go
 	c.deliverSoon()
 }
 
@@ -273,8 +277,11 @@ func (c *socket) close(code int, why string) {
 	_ = c.ws.SetReadDeadline(time.Now().Add(moment))
 }
 
-// sayClosing tells the client that the relay is about to stop.
+// sayClosing tells the client that the relay is about to stop, once.
 func (c *socket) sayClosing() {
+	if c.warned.Swap(true) {
+		return
+	}
 	frame, err := appendObject(nil, wire.M{"push": "closing", "retry_after": seconds(retryAfter)})
 	if err == nil {
 		c.write(frame)
