@@ -156,7 +156,7 @@ func (n *Node) serveInbox(w http.ResponseWriter, r *http.Request) {
 	type refusal struct {
 		Error string `json:"error"`
 	}
-	if !n.inbox.admits(n.now(), placeOf(r.RemoteAddr)) {
+	if !n.Admits(r.RemoteAddr) {
 		w.Header().Set("Retry-After", "60")
 		answer(w, http.StatusTooManyRequests, refusal{"too many invitations"})
 		return
@@ -167,16 +167,12 @@ func (n *Node) serveInbox(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v, err := wire.Parse(text, wire.Limits{Size: relay.MaxEnclosureSize, Depth: wire.MaxDepth})
-	var i Invitation
 	if err == nil {
-		i, err = n.readInvitation(v)
-	}
-	if err == nil {
-		err = n.welcome(r.Context(), i)
+		err = n.TakeInvitation(r.Context(), v)
 	}
 	e, _ := errors.AsType[*Error](n.failed(err))
 	switch {
-	case err == nil, errors.Is(err, errDenied):
+	case err == nil:
 		answer(w, http.StatusOK, struct{}{})
 	case errors.Is(err, errInvitations):
 		answer(w, http.StatusTooManyRequests, refusal{errInvitations.Message})

@@ -1,0 +1,45 @@
+package node
+
+import (
+	"context"
+	"errors"
+
+	"github.com/concordia-node/concordia/relay"
+	"github.com/concordia-node/concordia/wire"
+)
+
+// What comes over another protocol than those of RFC 0001 and the inbox (SPEC §10.1) is
+// taken by these methods. They are no part of [API]: the owner has no use for them.
+
+// Admits counts a request from a remote address, as [http.Request] has it, and reports
+// whether it is within what the inbox takes in a minute.
+func (n *Node) Admits(remote string) bool { return n.inbox.admits(n.now(), placeOf(remote)) }
+
+// TakeInvitation takes an invitation as the inbox does: who is not welcome is not told so.
+func (n *Node) TakeInvitation(ctx context.Context, unverified wire.Value) error {
+	i, err := n.readInvitation(unverified)
+	if err == nil {
+		err = n.welcome(ctx, i)
+	}
+	if errors.Is(err, errDenied) {
+		return nil
+	}
+	return n.failed(err)
+}
+
+var errNotHere = refuse(CodeNotFound, "this node's relay has no such session of the sender")
+
+// TakeMessage appends a message to the log of its session, for its sender who signed it,
+// if the session is at this node's own relay. From there it comes to this node as any
+// other. For a session elsewhere it fails with CodeNotFound: the relay there takes
+// messages from those alone who sent them.
+func (n *Node) TakeMessage(ctx context.Context, u *wire.UnverifiedMessage) error {
+	if n.own == nil || wire.PlainDIDKey(u.From) == n.agent {
+		return errNotHere
+	}
+	_, err := n.own.mail.AppendCarried(ctx, u)
+	if relay.CodeOf(err) == relay.CodeNotFound {
+		return errNotHere
+	}
+	return n.failed(err)
+}
