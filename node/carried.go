@@ -15,16 +15,23 @@ import (
 // whether it is within what the inbox takes in a minute.
 func (n *Node) Admits(remote string) bool { return n.inbox.admits(n.now(), placeOf(remote)) }
 
-// TakeInvitation takes an invitation as the inbox does: who is not welcome is not told so.
+var errNoInvitation = refuse(CodeBadRequest, "it is no invitation for this agent that stands")
+
+// TakeInvitation takes an invitation as the inbox does. Who is not welcome is not told so,
+// and of one that does not stand not why: that would tell whose keys this node knows.
 func (n *Node) TakeInvitation(ctx context.Context, unverified wire.Value) error {
 	i, err := n.readInvitation(unverified)
 	if err == nil {
 		err = n.welcome(ctx, i)
 	}
-	if errors.Is(err, errDenied) {
+	if err == nil || errors.Is(err, errDenied) {
 		return nil
 	}
-	return n.failed(err)
+	err = n.failed(err)
+	if e, ok := errors.AsType[*Error](err); ok && e.Code != CodeInternal && e.Code != CodeClosed && e.Code != CodeRefused {
+		return errNoInvitation
+	}
+	return err
 }
 
 var errNotHere = refuse(CodeNotFound, "this node's relay has no such session of the sender")

@@ -169,15 +169,16 @@ func (n *Node) serveInbox(w http.ResponseWriter, r *http.Request) {
 	v, err := wire.Parse(text, wire.Limits{Size: relay.MaxEnclosureSize, Depth: wire.MaxDepth})
 	if err == nil {
 		err = n.TakeInvitation(r.Context(), v)
+	} else {
+		err = errNoInvitation
 	}
-	e, _ := errors.AsType[*Error](n.failed(err))
 	switch {
 	case err == nil:
 		answer(w, http.StatusOK, struct{}{})
 	case errors.Is(err, errInvitations):
 		answer(w, http.StatusTooManyRequests, refusal{errInvitations.Message})
-	case e != nil && e.Code != CodeInternal:
-		answer(w, http.StatusBadRequest, refusal{"it is no invitation for this agent that stands"})
+	case errors.Is(err, errNoInvitation):
+		answer(w, http.StatusBadRequest, refusal{errNoInvitation.Message})
 	default:
 		answer(w, http.StatusInternalServerError, refusal{"the node could not"})
 	}
