@@ -21,6 +21,29 @@ func TestCheckVersion(t *testing.T) {
 	}
 }
 
+// A part is the extension's by any one of its marks, so that a broken one is refused and
+// not passed over.
+func TestIsCarrier(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"mediaType":"` + a2a.MediaType + `"}`:         true,
+		`{"data":{"type":"` + a2a.PartType + `"}}`:      true,
+		`{"data":{"type":"` + a2a.EnclosureType + `"}}`: true,
+		`{"metadata":{"` + a2a.ExtensionURI + `":1}}`:   true,
+		`{"metadata":{"https://example.test/x":{}},"mediaType":"application/json","data":{"type":"` + a2a.ExtensionURI + `"}}`: false,
+		`{"text":"` + a2a.MediaType + `"}`:          false,
+		`{"data":[1],"metadata":"x","mediaType":7}`: false,
+		`"` + a2a.MediaType + `"`:                   false,
+	} {
+		v, err := wire.Parse([]byte(text), requestLimits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isCarrier(v) != want {
+			t.Errorf("%s: %v", text, !want)
+		}
+	}
+}
+
 // Whatever a request is, it has an answer that can be written, and a part that is taken
 // out of it is one of the extension.
 func FuzzRequest(f *testing.F) {
