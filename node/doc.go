@@ -14,6 +14,7 @@
 //	node.go       opening and closing
 //	disk.go       what is kept; live.go: sessions in memory
 //	carrier.go    connections to relays; serve.go: the own relay, and the inbox
+//	carried.go    what comes over another protocol
 //	take.go       what comes in the log of a session; move.go: what is said
 //	attend.go     what the node does without being asked; deadline.go: when time is up
 //	join.go       invitations; receipt.go: the receipt that all parties sign

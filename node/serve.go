@@ -164,7 +164,7 @@ func (n *Node) serveInbox(w http.ResponseWriter, r *http.Request) {
 	}
 	// Other requests at this address last as long as a websocket does; this one does not.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(inboxPatience))
-	if !n.inbox.admits(n.now(), n.placeOf(r)) {
+	if !n.Admits(r) {
 		w.Header().Set("Retry-After", "60")
 		answer(w, http.StatusTooManyRequests, refusal{"too many invitations"})
 		return
@@ -175,21 +175,18 @@ func (n *Node) serveInbox(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v, err := wire.Parse(text, wire.Limits{Size: relay.MaxEnclosureSize, Depth: wire.MaxDepth})
-	var i Invitation
 	if err == nil {
-		i, err = n.readInvitation(v)
+		err = n.TakeInvitation(r.Context(), v)
+	} else {
+		err = errNoInvitation
 	}
-	if err == nil {
-		err = n.welcome(r.Context(), i)
-	}
-	e, _ := errors.AsType[*Error](n.failed(err))
 	switch {
-	case err == nil, errors.Is(err, errDenied):
+	case err == nil:
 		answer(w, http.StatusOK, struct{}{})
 	case errors.Is(err, errInvitations):
 		answer(w, http.StatusTooManyRequests, refusal{errInvitations.Message})
-	case e != nil && e.Code != CodeInternal:
-		answer(w, http.StatusBadRequest, refusal{"it is no invitation for this agent that stands"})
+	case errors.Is(err, errNoInvitation):
+		answer(w, http.StatusBadRequest, refusal{errNoInvitation.Message})
 	default:
 		answer(w, http.StatusInternalServerError, refusal{"the node could not"})
 	}

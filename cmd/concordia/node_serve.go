@@ -24,6 +24,7 @@ import (
 	"github.com/concordia-node/concordia/internal/cli"
 	"github.com/concordia-node/concordia/internal/groupcommit"
 	"github.com/concordia-node/concordia/node"
+	"github.com/concordia-node/concordia/node/agentcard"
 )
 
 func (a *app) nodeServeCommand() *cobra.Command {
@@ -203,10 +204,13 @@ func (c *nodeConfig) listen(opts *node.Options) (net.Listener, error) {
 	return l, nil
 }
 
-// publicHandler answers other agents, and the machine itself about health and metrics.
+// publicHandler answers other agents, those of A2A among them, and the machine itself about health and metrics.
 func publicHandler(n *node.Node, metrics *prometheus.Registry) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", n.Handler())
+	card := agentcard.Handler(n)
+	mux.Handle(agentcard.PathCard, card)
+	mux.Handle(agentcard.PathRPC, card)
 	operator := func(h http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !fromHere(r) {

@@ -4,14 +4,19 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/concordia-node/concordia/node"
+	"github.com/concordia-node/concordia/node/agentcard"
 	"github.com/concordia-node/concordia/wire"
 )
 
@@ -75,6 +80,40 @@ func nodeCommands() map[string]func(ts *testscript.TestScript, neg bool, args []
 			ts.Check(p.cmd.Process.Kill())
 			_ = p.cmd.Wait() // it was killed
 		},
+	}
+}
+
+// What others reach at the address of a node: the node, its relay, and its card of A2A.
+func TestPublicPaths(t *testing.T) {
+	key, err := wire.NewPrivateKey([]byte(strings.Repeat("p", wire.SeedSize)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := node.New(node.Options{Dir: t.TempDir(), Key: key, Public: "https://lena.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	h := publicHandler(n, prometheus.NewRegistry())
+	for _, test := range []struct {
+		method, path, from string
+		status             int
+		has                string
+	}{
+		{"GET", node.PathWellKnown, "192.0.2.1:1", http.StatusOK, "https://lena.example/concordia/inbox"},
+		{"GET", agentcard.PathCard, "192.0.2.1:1", http.StatusOK, "https://lena.example/a2a"},
+		{"POST", agentcard.PathRPC, "192.0.2.1:1", http.StatusUnsupportedMediaType, "jsonrpc"},
+		{"POST", "/v1/session.append", "192.0.2.1:1", http.StatusBadRequest, "error"},
+		{"GET", "/healthz", "127.0.0.1:1", http.StatusOK, "links"},
+		{"GET", "/healthz", "192.0.2.1:1", http.StatusNotFound, ""},
+	} {
+		r := httptest.NewRequest(test.method, test.path, nil)
+		r.RemoteAddr = test.from
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != test.status || !strings.Contains(w.Body.String(), test.has) {
+			t.Errorf("%s %s from %s: %d %s", test.method, test.path, test.from, w.Code, w.Body)
+		}
 	}
 }
 

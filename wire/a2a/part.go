@@ -10,11 +10,12 @@ import (
 
 // What a data part of the extension says about itself (SPEC §10.1).
 const (
-	ExtensionURI = "https://concordiaprotocol.dev/a2a-ext/negotiation/v1"
-	PartType     = ExtensionURI + "#envelope"
-	PartVersion  = "1"
-	SchemaURI    = ExtensionURI + "/schema/data-part.json"
-	MediaType    = "application/vnd.concordia.negotiation+json"
+	ExtensionURI  = "https://concordiaprotocol.dev/a2a-ext/negotiation/v1"
+	PartType      = ExtensionURI + "#envelope"
+	EnclosureType = ExtensionURI + "#enclosure" // in place of PartType
+	PartVersion   = "1"
+	SchemaURI     = ExtensionURI + "/schema/data-part.json"
+	MediaType     = "application/vnd.concordia.negotiation+json"
 )
 
 // MaxPartSize bounds a part in bytes: a message, and what other extensions add.
@@ -50,8 +51,17 @@ func Wrap(m *wire.Message) (wire.Value, error) {
 	if err := checkTaskIDs(m.Value()); err != nil {
 		return wire.Value{}, err
 	}
+	return wrap(wire.M{"type": PartType, "version": PartVersion, "envelope": m.Value()})
+}
+
+// WrapEnclosure returns a signed enclosure, such as an invitation, as a part (SPEC §9.3.1).
+func WrapEnclosure(enclosure wire.Value) (wire.Value, error) {
+	return wrap(wire.M{"type": EnclosureType, "version": PartVersion, "enclosure": enclosure})
+}
+
+func wrap(data wire.M) (wire.Value, error) {
 	return wire.Encode(wire.M{
-		"data":      wire.M{"type": PartType, "version": PartVersion, "envelope": m.Value()},
+		"data":      data,
 		"metadata":  wire.M{ExtensionURI: wire.M{"schema": SchemaURI}},
 		"mediaType": MediaType,
 	})
@@ -76,20 +86,10 @@ func Parse(data []byte, active []string) (*wire.UnverifiedMessage, error) {
 //
 // Read verifies nothing: the message has a Verify of its own. (SPEC §10.1)
 func Read(part wire.Value, active []string) (*wire.UnverifiedMessage, error) {
-	if err := checkActive(active); err != nil {
+	envelope, err := content(part, active, PartType, "envelope")
+	if err != nil {
 		return nil, err
 	}
-	// A part that came inside something larger was parsed within other limits.
-	if len(part.Canonical()) > partLimits.Size {
-		return nil, wire.RuleSize.At("")
-	}
-	if part.Depth() > partLimits.Depth {
-		return nil, wire.RuleDepth.At("")
-	}
-	if err := checkPart(part); err != nil {
-		return nil, err
-	}
-	envelope, _ := part.At("data", "envelope")
 	if err := checkTaskIDs(envelope); err != nil {
 		return nil, err
 	}
@@ -100,6 +100,31 @@ func Read(part wire.Value, active []string) (*wire.UnverifiedMessage, error) {
 	return m, nil
 }
 
+// ReadEnclosure returns the enclosure in a part of EnclosureType, as Read does a message.
+// Not even its shape is checked: that is for who verifies it. (SPEC §10.1)
+func ReadEnclosure(part wire.Value, active []string) (unverified wire.Value, err error) {
+	return content(part, active, EnclosureType, "enclosure")
+}
+
+// content returns the member of data that a part of a type carries.
+func content(part wire.Value, active []string, partType, member string) (wire.Value, error) {
+	if err := checkActive(active); err != nil {
+		return wire.Value{}, err
+	}
+	// A part that came inside something larger was parsed within other limits.
+	if len(part.Canonical()) > partLimits.Size {
+		return wire.Value{}, wire.RuleSize.At("")
+	}
+	if part.Depth() > partLimits.Depth {
+		return wire.Value{}, wire.RuleDepth.At("")
+	}
+	if err := checkPart(part, partType, member); err != nil {
+		return wire.Value{}, err
+	}
+	v, _ := part.At("data", member)
+	return v, nil
+}
+
 func checkActive(active []string) error {
 	if !slices.Contains(active, ExtensionURI) {
 		return RuleInactive.At("")
@@ -107,9 +132,9 @@ func checkActive(active []string) error {
 	return nil
 }
 
-// checkPart checks everything but the message. Members that A2A or another
-// extension adds are left alone.
-func checkPart(part wire.Value) error {
+// checkPart checks everything but what the part carries, as a member of data. Members
+// that A2A or another extension adds are left alone.
+func checkPart(part wire.Value, partType, member string) error {
 	if part.Kind() != wire.Object {
 		return RulePart.Because("", errNotObject)
 	}
@@ -133,7 +158,7 @@ func checkPart(part wire.Value) error {
 		members []string // the first ones are of fixed values
 		fixed   []string
 	}{
-		{data, "/data", []string{"type", "version", "envelope"}, []string{PartType, PartVersion}},
+		{data, "/data", []string{"type", "version", member}, []string{partType, PartVersion}},
 		{metadata, "/metadata" + wire.Pointer(ExtensionURI), []string{"schema"}, []string{SchemaURI}},
 	} {
 		if o.value.Kind() != wire.Object {

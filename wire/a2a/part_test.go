@@ -143,6 +143,39 @@ func TestRead(t *testing.T) {
 
 const metadata = "/metadata/https:~1~1concordiaprotocol.dev~1a2a-ext~1negotiation~1v1"
 
+// An enclosure is carried as a message is, and neither is taken for the other.
+func TestEnclosure(t *testing.T) {
+	enclosure := parse(t, `{"concordia_enclosure":"0.1.0","kind":"invitation"}`)
+	p, err := a2a.WrapEnclosure(enclosure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := a2a.ReadEnclosure(p, active)
+	if err != nil || !got.Equal(enclosure) {
+		t.Errorf("read %v, %v", got, err)
+	}
+	if _, err := a2a.ReadEnclosure(p, nil); broke(err) != "a2a-inactive at " {
+		t.Errorf("inactive: %v", err)
+	}
+	if _, err := a2a.Read(p, active); broke(err) != "a2a-part at /data" {
+		t.Errorf("read as a message: %v", err)
+	}
+	if _, err := a2a.ReadEnclosure(part(t), active); broke(err) != "a2a-part at /data" {
+		t.Errorf("a message read as an enclosure: %v", err)
+	}
+	for _, test := range []struct{ path, text, rule string }{
+		{"data|sekrit", `1`, "a2a-part at /data"},
+		{"data|type", `"` + a2a.PartType + `"`, "a2a-part at /data/type"},
+		{"data|version", `"2"`, "a2a-part at /data/version"},
+		{"mediaType", ``, "a2a-part at /mediaType"},
+		{"text", `"sekrit"`, "a2a-part at "},
+	} {
+		if _, err := a2a.ReadEnclosure(edit(t, p, test.text, strings.Split(test.path, "|")...), active); broke(err) != test.rule {
+			t.Errorf("%s = %s: %v", test.path, test.text, err)
+		}
+	}
+}
+
 // Without the extension nothing is read, not even looked at.
 func TestInactive(t *testing.T) {
 	for _, list := range [][]string{nil, {}, {""}, {a2a.ExtensionURI + "/"}, {strings.ToUpper(a2a.ExtensionURI)}, {a2a.ExtensionURI + ", x"}} {
