@@ -183,6 +183,7 @@ func TestHealth(t *testing.T) {
 		}
 		seller.refused("internal", "session", wire.M{"session_id": "ses_bad"})
 		time.Sleep(58 * time.Minute)
+		synctest.Wait()
 		health(200, "degraded", `"bad_records":1`)
 
 		b.free.Store(999)

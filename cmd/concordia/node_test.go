@@ -96,22 +96,23 @@ func TestPublicPaths(t *testing.T) {
 	defer n.Close()
 	h := publicHandler(n, prometheus.NewRegistry())
 	for _, test := range []struct {
-		method, path, from string
-		status             int
-		has                string
+		method, path, from, host string
+		status                   int
+		has                      string
 	}{
-		{"GET", node.PathWellKnown, "192.0.2.1:1", http.StatusOK, "https://lena.example/concordia/inbox"},
-		{"GET", agentcard.PathCard, "192.0.2.1:1", http.StatusOK, "https://lena.example/a2a"},
-		{"POST", agentcard.PathRPC, "192.0.2.1:1", http.StatusUnsupportedMediaType, "jsonrpc"},
-		{"POST", "/v1/session.append", "192.0.2.1:1", http.StatusBadRequest, "error"},
-		{"GET", "/healthz", "127.0.0.1:1", http.StatusOK, "links"},
-		{"GET", "/healthz", "192.0.2.1:1", http.StatusNotFound, ""},
+		{"GET", node.PathWellKnown, "192.0.2.1:1", "lena.example", http.StatusOK, "https://lena.example/concordia/inbox"},
+		{"GET", agentcard.PathCard, "192.0.2.1:1", "lena.example", http.StatusOK, "https://lena.example/a2a"},
+		{"POST", agentcard.PathRPC, "192.0.2.1:1", "lena.example", http.StatusUnsupportedMediaType, "jsonrpc"},
+		{"POST", "/v1/session.append", "192.0.2.1:1", "lena.example", http.StatusBadRequest, "error"},
+		{"GET", "/healthz", "127.0.0.1:1", "127.0.0.1:7431", 0, "links"}, // however it is
+		{"GET", "/healthz", "127.0.0.1:1", "lena.example", http.StatusNotFound, ""},
+		{"GET", "/healthz", "192.0.2.1:1", "127.0.0.1:7431", http.StatusNotFound, ""},
 	} {
 		r := httptest.NewRequest(test.method, test.path, nil)
-		r.RemoteAddr = test.from
+		r.RemoteAddr, r.Host = test.from, test.host
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		if w.Code != test.status || !strings.Contains(w.Body.String(), test.has) {
+		if test.status != 0 && w.Code != test.status || !strings.Contains(w.Body.String(), test.has) {
 			t.Errorf("%s %s from %s: %d %s", test.method, test.path, test.from, w.Code, w.Body)
 		}
 	}
