@@ -15,6 +15,9 @@ import (
 // An artifact of any kind is bounded in bytes and values: at the bound it is looked
 // at, beyond it nothing else is known of it (SPEC §9.6).
 func TestArtifactSize(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes much, one step after the other")
+	}
 	makers := append(specimens, func(tb testing.TB) specimen {
 		return specimen{name: "attestation", value: receiptOf(tb, 0), verify: func(v wire.Value) wire.Report {
 			_, report := everybody(tb).VerifyAttestation(v)

@@ -237,6 +237,9 @@ func (n *modelNode) result(t testing.TB, at time.Time) string {
 // have read the same log agree on the state, the agreement and the receipt, at every
 // time.
 func TestModel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes much, one step after the other")
+	}
 	states := map[protocol.State]int{}
 	breaches := 0
 	for seed := range uint64(modelRuns) {

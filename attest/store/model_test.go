@@ -192,6 +192,9 @@ func modelOps(t *testing.T, pool []specimen, ops []byte) {
 }
 
 func TestModel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes much, one step after the other")
+	}
 	pool := specimens(t)
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -100,6 +100,9 @@ var arguments = map[string][]string{
 // Random conditions on two places, one of them inside a text that is JSON, agree with
 // their meaning on every document of the domain.
 func TestConditions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes much, one step after the other")
+	}
 	random := rand.New(rand.NewPCG(7, 8))
 	var ops []string
 	for op := range arguments {

@@ -381,6 +381,9 @@ p.yaml:5:12: "good" is none of success, failure, abandoned (value)
 }
 
 func TestTooManyStates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes much, one step after the other")
+	}
 	var tools, states strings.Builder
 	for i := range 100 {
 		fmt.Fprintf(&tools, "  t%d: {approval: a}\n", i)
