@@ -93,4 +93,10 @@ type API interface {
 	// signed, so that moves that need it are let through, or no longer. What does not
 	// verify is refused.
 	Approve(ctx context.Context, artifact wire.Value) error
+
+	Market
+	Evidence
+	Mail
+	Adoption
+	Bridge
 }

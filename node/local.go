@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -155,7 +156,9 @@ var (
 	})
 )
 
-var operations = []*operation{
+var operations = slices.Concat(sessionOperations, marketOperations, evidenceOperations, mailOperations, adoptionOperations, bridgeOperations)
+
+var sessionOperations = []*operation{
 	opSelf, opOpen, opInvitation, opInvited, opInvitations, opJoin, opDecline, opMove, opPresent, opSessions, opSession, opWait,
 	opMessages, opDocument, opExport, opReceipts, opNotices, opContacts, opSetContact, opRemoveContact, opNeeds, opApprove,
 }

@@ -107,11 +107,26 @@ func New(api node.API, opts Options) (*Server, error) {
 
 // table is all tools, in the order in which they are usually needed.
 func table() (all []*tool) {
-	for _, more := range [][]*tool{
-		negotiateTools(), openTools(), inviteTools(), offerTools(), answerTools(), talkTools(), waitTools(),
-		lookupTools(), authorityTools(), verifyTools(),
+	for _, g := range []struct {
+		name  string
+		tools [][]*tool
+	}{
+		{"negotiate", [][]*tool{
+			negotiateTools(), openTools(), inviteTools(), offerTools(), answerTools(), talkTools(), waitTools(), lookupTools(), authorityTools(),
+		}},
+		{"verify", [][]*tool{verifyTools()}},
+		{"reputation", [][]*tool{reputationTools(), issueTools()}},
+		{"market", [][]*tool{entryTools(), directoryTools(), profileTools()}},
+		{"mail", [][]*tool{mailTools()}},
+		{"adoption", [][]*tool{adoptionTools()}},
+		{"bridge", [][]*tool{bridgeTools()}},
 	} {
-		all = append(all, more...)
+		for _, more := range g.tools {
+			for _, t := range more {
+				t.group = g.name
+				all = append(all, t)
+			}
+		}
 	}
 	return all
 }

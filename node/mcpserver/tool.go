@@ -16,6 +16,7 @@ import (
 // A tool is one thing that an agent can ask for.
 type tool struct {
 	name, title, text string // text is its description
+	group             string // what it belongs to
 
 	takes []param // its arguments; others are refused
 	gives []param // members of its result

@@ -1,0 +1,3 @@
+package mcpserver
+
+func adoptionTools() []*tool { return nil }

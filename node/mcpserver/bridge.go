@@ -1,0 +1,3 @@
+package mcpserver
+
+func bridgeTools() []*tool { return nil }

@@ -1,0 +1,3 @@
+package mcpserver
+
+func directoryTools() []*tool { return nil }

@@ -1,0 +1,3 @@
+package mcpserver
+
+func entryTools() []*tool { return nil }

@@ -1,0 +1,3 @@
+package mcpserver
+
+func issueTools() []*tool { return nil }

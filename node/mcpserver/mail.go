@@ -1,0 +1,3 @@
+package mcpserver
+
+func mailTools() []*tool { return nil }

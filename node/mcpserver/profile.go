@@ -1,0 +1,3 @@
+package mcpserver
+
+func profileTools() []*tool { return nil }

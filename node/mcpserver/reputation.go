@@ -1,0 +1,3 @@
+package mcpserver
+
+func reputationTools() []*tool { return nil }
