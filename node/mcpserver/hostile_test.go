@@ -66,8 +66,12 @@ func TestWordsOfOthers(t *testing.T) {
 			keep("concordia_accept_session", session+`}`)
 			move := func(typ wire.MessageType, body any) {
 				t.Helper()
+				mine, err := seller.node.Session(w.ctx, id)
+				if err != nil {
+					t.Fatal(err)
+				}
 				v, err := buyer.node.Session(w.ctx, id)
-				for err == nil && v.State != "ACTIVE" {
+				for err == nil && (v.State != "ACTIVE" || v.Len < mine.Len) {
 					v, err = buyer.node.Wait(w.ctx, id, v.Version)
 				}
 				if err != nil {
@@ -76,7 +80,7 @@ func TestWordsOfOthers(t *testing.T) {
 				if v, err = buyer.node.Move(w.ctx, node.Move{Session: id, Type: typ, Body: encode(body), Reasoning: short}); err != nil {
 					t.Fatal(err)
 				}
-				mine, err := seller.node.Session(w.ctx, id)
+				mine, err = seller.node.Session(w.ctx, id)
 				for err == nil && mine.Len < v.Len {
 					mine, err = seller.node.Wait(w.ctx, id, mine.Version)
 				}
