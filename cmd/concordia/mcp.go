@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -39,16 +41,26 @@ relay, --dir is enough. Standard input belongs to MCP: a passphrase comes from
 legal now, dispatch three tools that lead to all others, auto static until the client
 has shown that it follows changes. Each call is judged by the node, whatever was shown.
 
+--tools leaves out what the agent has no use for, and its model need not read: negotiate
+is always there; verify, reputation, market, mail, adoption and bridge can be chosen.
+
 Exit codes: 0 the agent has left, or the node was told to stop, 2 wrong usage, 3 it could
 not be run.`,
 		Example: `  concordia mcp --dir seller --key seller.key --relay https://relay.example
+  concordia mcp --dir seller --tools verify,market
   claude mcp add concordia -- concordia mcp --dir ~/seller
   {"mcpServers": {"concordia": {"command": "concordia", "args": ["mcp", "--dir", "DIR"]}}}`,
 		Args: cobra.NoArgs,
 	}
 	c := a.nodeConfig(cmd, false)
 	mode := cmd.Flags().String("menu", string(menu.Auto), "auto, static, dynamic or dispatch: which `tools` are shown")
+	groups := cmd.Flags().StringSlice("tools", nil, "`groups` of tools beside negotiate; all if it is left out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		for _, name := range *groups {
+			if !slices.Contains(mcpserver.Groups(), name) {
+				return cli.Usagef("--tools: want some of %s", strings.Join(mcpserver.Groups(), ", "))
+			}
+		}
 		switch menu.Mode(*mode) {
 		case menu.Auto, menu.Static, menu.Dynamic, menu.Dispatch:
 		default:
@@ -57,7 +69,7 @@ not be run.`,
 		if err := c.read(cmd); err != nil {
 			return err
 		}
-		return c.serveMCP(cmd, menu.Mode(*mode))
+		return c.serveMCP(cmd, mcpserver.Options{Menu: menu.Mode(*mode), Groups: *groups})
 	}
 	return cmd
 }
@@ -65,7 +77,7 @@ not be run.`,
 // BUG(mcp): A call that is still under way two seconds after the client has closed standard
 // input may be carried out without an answer. Looking at the session tells.
 
-func (c *nodeConfig) serveMCP(cmd *cobra.Command, mode menu.Mode) (err error) {
+func (c *nodeConfig) serveMCP(cmd *cobra.Command, opts mcpserver.Options) (err error) {
 	log, err := nodeLog(cmd, c.get("log_level"))
 	if err != nil {
 		return err
@@ -77,12 +89,13 @@ func (c *nodeConfig) serveMCP(cmd *cobra.Command, mode menu.Mode) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, n.Close()) }()
-	s, err := mcpserver.New(n, mcpserver.Options{Menu: mode, Version: cli.Version(), Now: c.app.now, Log: log})
+	opts.Version, opts.Now, opts.Log = cli.Version(), c.app.now, log
+	s, err := mcpserver.New(n, opts)
 	if err != nil {
 		return err
 	}
 	_, holds := n.Holds()
-	log.Info("serving MCP", "runs_node", holds, "menu", mode)
+	log.Info("serving MCP", "runs_node", holds, "menu", opts.Menu)
 	err = s.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(cmd.InOrStdin()), Writer: keptOpen{cmd.OutOrStdout()}, MaxLineLength: maxMCPLine})
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return nil

@@ -15,7 +15,7 @@ func authorityTools() []*tool {
 			text: "Says whether your owner's policy wants an approval or a mandate before you accept the current offer, and for what exactly. Empty: nothing.",
 			takes: append([]param{sessionParam, {name: "move", kind: text, oneOf: []string{"accept", "commit"}, text: "accept if it is left out"}},
 				acceptParams...),
-			gives: []param{{name: "allowed", kind: yes, must: true}},
+			gives: []param{{name: "session_id", kind: id, must: true}, {name: "allowed", kind: yes, must: true}, {name: "needs", kind: objects}, {name: "next", kind: text}},
 			do: func(ctx context.Context, c *call) (wire.M, error) {
 				t := wire.TypeAccept
 				if c.text("move") == "commit" {
@@ -41,7 +41,7 @@ func authorityTools() []*tool {
 		{
 			name: "concordia_present", title: "Show an authority", repeats: true,
 			text:  "Hands a mandate or an approval receipt to the parties of a session. It is no move.",
-			takes: []param{sessionParam, artifact}, gives: []param{{name: "presented", kind: hash, must: true}},
+			takes: []param{sessionParam, artifact}, gives: []param{{name: "session_id", kind: id, must: true}, {name: "presented", kind: hash, must: true}},
 			do: func(ctx context.Context, c *call) (wire.M, error) {
 				return wire.M{"session_id": c.session(), "presented": c.value("artifact").Hash()}, c.api.Present(ctx, c.session(), c.value("artifact"))
 			},

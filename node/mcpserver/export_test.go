@@ -23,3 +23,11 @@ func Moves() map[wire.MessageType]string {
 	}
 	return all
 }
+
+// Refusal returns the names of the members that a refusal may have.
+func Refusal() (names []string) {
+	for _, p := range refusalMembers {
+		names = append(names, p.name)
+	}
+	return names
+}

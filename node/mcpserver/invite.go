@@ -46,7 +46,7 @@ func inviteTools() []*tool {
 		{
 			name: declineTool, title: "Decline an invitation", repeats: true, ends: true,
 			text:  "Declines an invitation without having read anything. It is no message of the session.",
-			takes: []param{sessionParam}, gives: []param{{name: "declined", kind: yes, must: true}},
+			takes: []param{sessionParam}, gives: []param{{name: "session_id", kind: id, must: true}, {name: "declined", kind: yes, must: true}},
 			do: func(ctx context.Context, c *call) (wire.M, error) {
 				return wire.M{"session_id": c.session(), "declined": true}, c.api.Decline(ctx, c.session())
 			},
@@ -64,7 +64,7 @@ func inviteTools() []*tool {
 		{
 			name: "concordia_take_invitation", title: "Take an invitation", repeats: true,
 			text:  "Takes in an invitation that came in some other way. Then join it with concordia_join.",
-			takes: []param{{name: "invitation", kind: object, must: true}}, gives: []param{{name: "invitations", kind: objects, must: true}},
+			takes: []param{{name: "invitation", kind: object, must: true}}, gives: []param{{name: "session_id", kind: id, must: true}, {name: "invitations", kind: objects, must: true}, {name: "next", kind: text, must: true}},
 			do: func(ctx context.Context, c *call) (wire.M, error) {
 				i, err := c.api.Invited(ctx, c.value("invitation"))
 				if err != nil {

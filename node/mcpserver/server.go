@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 // Options say how a server behaves.
 type Options struct {
 	Menu     menu.Mode        // "": Auto
+	Groups   []string         // of tools that there are, by name; none: all of them
 	Version  string           // of the program, as clients are told
 	Now      func() time.Time // nil: time.Now
 	Tell     time.Duration    // how often a call that waits says so; 0: DefaultTell
@@ -60,6 +62,11 @@ type Server struct {
 
 // New makes a server of a node. It is for one connection: see Run.
 func New(api node.API, opts Options) (*Server, error) {
+	for _, name := range opts.Groups {
+		if !slices.Contains(Groups(), name) {
+			return nil, fmt.Errorf("making a server: there is no group of tools %q", name)
+		}
+	}
 	if opts.Menu == "" {
 		opts.Menu = menu.Auto
 	}
@@ -78,7 +85,7 @@ func New(api node.API, opts Options) (*Server, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{api: api, opts: opts, tools: table(), seen: map[wire.SessionID]node.OfferView{}}
+	s := &Server{api: api, opts: opts, tools: table(opts.Groups...), seen: map[wire.SessionID]node.OfferView{}}
 	s.leaving, s.leave = context.WithCancel(context.Background())
 	var err error
 	if s.flow, err = newFlow(s.tools); err != nil {
@@ -105,27 +112,40 @@ func New(api node.API, opts Options) (*Server, error) {
 	return s, nil
 }
 
-// table is all tools, in the order in which they are usually needed.
-func table() (all []*tool) {
-	for _, g := range []struct {
-		name  string
-		tools [][]*tool
-	}{
-		{"negotiate", [][]*tool{
-			negotiateTools(), openTools(), inviteTools(), offerTools(), answerTools(), talkTools(), waitTools(), lookupTools(), authorityTools(),
-		}},
-		{"verify", [][]*tool{verifyTools()}},
-		{"reputation", [][]*tool{reputationTools(), issueTools()}},
-		{"market", [][]*tool{entryTools(), directoryTools(), profileTools()}},
-		{"mail", [][]*tool{mailTools()}},
-		{"adoption", [][]*tool{adoptionTools()}},
-		{"bridge", [][]*tool{bridgeTools()}},
-	} {
-		for _, more := range g.tools {
-			for _, t := range more {
-				t.group = g.name
-				all = append(all, t)
-			}
+// A group is tools that an owner gives an agent, or keeps from it, together.
+type group struct {
+	name  string
+	tools func() []*tool
+}
+
+// groups are all tools, in the order in which they are usually needed. The first is
+// always there.
+var groups = []group{
+	{"negotiate", func() []*tool {
+		return slices.Concat(negotiateTools(), openTools(), inviteTools(), offerTools(), answerTools(), talkTools(), waitTools(), lookupTools(), authorityTools())
+	}},
+	{"verify", verifyTools},
+	{"reputation", func() []*tool { return slices.Concat(reputationTools(), issueTools()) }},
+	{"market", func() []*tool { return slices.Concat(entryTools(), directoryTools(), profileTools()) }},
+	{"mail", mailTools},
+	{"adoption", adoptionTools},
+	{"bridge", bridgeTools},
+}
+
+// Groups returns the names of the groups of tools. The first is always there.
+func Groups() []string {
+	names := make([]string, len(groups))
+	for i, g := range groups {
+		names[i] = g.name
+	}
+	return names
+}
+
+// table is the tools of groups: of all if none is named.
+func table(names ...string) (all []*tool) {
+	for i, g := range groups {
+		if i == 0 || len(names) == 0 || slices.Contains(names, g.name) {
+			all = append(all, g.tools()...)
 		}
 	}
 	return all

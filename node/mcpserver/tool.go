@@ -16,7 +16,6 @@ import (
 // A tool is one thing that an agent can ask for.
 type tool struct {
 	name, title, text string // text is its description
-	group             string // what it belongs to
 
 	takes []param // its arguments; others are refused
 	gives []param // members of its result
@@ -174,17 +173,18 @@ func (t *tool) input() wire.M {
 	return wire.M{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// output is the schema of the result, which may be a refusal. It has no descriptions, for
-// every list would repeat them for every tool: RFC 0003 has them.
+// output is the schema of the result, which may be a refusal. It has no descriptions, and
+// of a refusal no more than how to know one and the words of others, for every list would
+// repeat the rest for every tool: RFC 0003 has it.
 func (t *tool) output() wire.M {
-	properties, required := schemaOf(append(slices.Clone(refusalMembers), t.gives...))
+	properties, required := schemaOf(t.gives)
+	refusal, refused := schemaOf(refusalMembers)
+	for _, name := range append(refused, "external") {
+		properties[name] = refusal[name]
+	}
 	for _, p := range properties {
 		delete(p.(wire.M), "description")
 	}
-	required = slices.DeleteFunc(required, func(name string) bool {
-		return slices.ContainsFunc(refusalMembers, func(p param) bool { return p.name == name && p.must })
-	})
-	_, refused := schemaOf(refusalMembers)
 	return wire.M{"type": "object", "properties": properties, "anyOf": []any{wire.M{"required": required}, wire.M{"required": refused}}}
 }
 

@@ -190,6 +190,14 @@ func fits(tb testing.TB, tool string, v wire.Value) {
 	if err := s.Validate(x); err != nil {
 		tb.Errorf("what %s returns does not fit its schema: %#v\n%s", tool, err, v)
 	}
+	if _, refused := v.Get("code"); refused {
+		for name := range v.Members() {
+			if !slices.Contains(mcpserver.Refusal(), name) {
+				tb.Errorf("a refusal of %s has a member %s that RFC 0003 does not name", tool, name)
+			}
+		}
+		return
+	}
 	properties := s.Properties
 	for name := range v.Members() {
 		if properties[name] == nil {
