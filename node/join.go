@@ -59,17 +59,23 @@ func (n *Node) welcome(ctx context.Context, i Invitation) error {
 	}
 	i.Known = standing == Allowed
 	var x conduct
-	if _, err := n.disk.get(bucketAgents, string(wire.PlainDIDKey(i.From)), &x); err != nil {
+	_, err := n.disk.get(bucketAgents, string(wire.PlainDIDKey(i.From)), &x)
+	if err != nil {
 		return err
 	}
 	if x.Left >= n.opts.Policy.flagAfter() {
 		i.Flags = append(i.Flags, x.flag())
 	}
-	if err := n.keepInvitation(ctx, i); err != nil {
+	if err = n.keepInvitation(ctx, i); err != nil {
 		return err
 	}
-	unasked := n.opts.Policy.Unknown == Accept && (standing == Allowed || !n.crowded())
-	if unasked || standing == Allowed && n.opts.Policy.JoinKnown {
+	unasked := standing == Allowed && (n.opts.Policy.JoinKnown || n.opts.Policy.Unknown == Accept)
+	if standing != Allowed && n.opts.Policy.Unknown == Accept && !n.crowded() {
+		if unasked, err = n.haveRoomFor(ctx, i); err != nil {
+			return err
+		}
+	}
+	if unasked {
 		n.begin(func(ctx context.Context) {
 			ctx, stop := context.WithTimeout(ctx, patience)
 			defer stop()
@@ -79,6 +85,56 @@ func (n *Node) welcome(ctx context.Context, i Invitation) error {
 		})
 	}
 	return nil
+}
+
+// Bounds of sessions under way of strangers that the node joins without being asked. Further
+// invitations wait.
+const (
+	maxUnasked      = 64
+	maxUnaskedOfOne = 4
+)
+
+// A joined is a session of a stranger that the node joined without being asked.
+type joined struct {
+	Session wire.SessionID `json:"session"`
+	From    wire.AgentID   `json:"from"`
+}
+
+// haveRoomFor reports whether a stranger's session is within the bounds of those that are
+// joined without being asked, and counts it.
+func (n *Node) haveRoomFor(ctx context.Context, i Invitation) (room bool, err error) {
+	from := wire.PlainDIDKey(i.From)
+	err = n.disk.update(ctx, func(tx *bolt.Tx) error {
+		var before, list []joined
+		if _, err := get(tx, bucketSelf, "unasked", &before); err != nil {
+			return err
+		}
+		of := 0
+		for _, j := range before {
+			var r record
+			known, err := get(tx, bucketSessions, string(j.Session), &r)
+			if err != nil {
+				return err
+			}
+			var waits Invitation // while it is being joined
+			if _, err := get(tx, bucketInvitations, string(j.Session), &waits); err != nil {
+				return err
+			}
+			s := n.summary(&r)
+			if j.Session == i.Session || known && !(s.underWay() && r.live()) || !known && !n.now().Before(waits.Expires) {
+				continue
+			}
+			list = append(list, j)
+			if j.From == from {
+				of++
+			}
+		}
+		if room = len(list) < maxUnasked && of < maxUnaskedOfOne; room {
+			list = append(list, joined{i.Session, from})
+		}
+		return put(tx, bucketSelf, "unasked", list)
+	})
+	return room, err
 }
 
 // keepInvitation keeps an invitation that is new, with its notice.

@@ -81,7 +81,7 @@ type Answer string
 // The answers. A session that the node joins by itself is not accepted by that.
 const (
 	Ask    Answer = "ask"    // it waits, with a notice
-	Accept Answer = "accept" // the node joins
+	Accept Answer = "accept" // the node joins, as long as they are not too many; then it waits
 	Refuse Answer = "refuse" // the node declines, and nobody hears of it
 )
 

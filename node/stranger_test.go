@@ -11,6 +11,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -99,6 +100,44 @@ func TestDeniedMovesNothing(t *testing.T) {
 			t.Errorf("links %v", links)
 		}
 	}
+}
+
+// Strangers are joined without being asked up to a bound, beyond which they wait.
+func TestUnaskedSessions(t *testing.T) {
+	w := newWorld(t)
+	p := w.party("p", func(o *node.Options) { o.Policy.Unknown = node.Accept })
+	stranger := w.party("stranger", nil)
+	const most = 4
+	open := func(i int) wire.SessionID {
+		t.Helper()
+		id := wire.SessionID(fmt.Sprint("ses_", i))
+		must[node.View](w)(stranger.Open(w.ctx, node.Opening{Session: id, To: []wire.AgentID{agent("p")}, Body: camera(nil)}))
+		return id
+	}
+	waiting := func(want ...wire.SessionID) {
+		t.Helper()
+		var got []wire.SessionID
+		for _, i := range must[[]node.Invitation](w)(p.Invitations(w.ctx)) {
+			got = append(got, i.Session)
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%v wait, want %v", got, want)
+		}
+	}
+	for i := range most {
+		stranger.has(open(i), 1)
+	}
+	open(most)
+	for p.count(node.InvitationCame) <= most {
+		p.sees(node.InvitationCame)
+	}
+	waiting("ses_4")
+	must[node.View](w)(p.Join(w.ctx, "ses_4")) // when asked it joins as many as it likes
+	stranger.has("ses_4", 1)
+	p.move("ses_0", wire.TypeDeclineSession, wire.Value{})
+	p.settled("ses_0")
+	stranger.has(open(5), 1) // in its place
+	waiting()
 }
 
 // A relay that carries a session of a stranger makes up no invitations.

@@ -137,6 +137,11 @@ func most(n int) int {
 	return min(n, MaxMost)
 }
 
+// underWay reports whether a session may still come to a deal.
+func (s *Summary) underWay() bool {
+	return s.State == session.Start || s.State == session.Proposed || s.State == session.Active || s.State == session.Dormant
+}
+
 // Sessions implements [API].
 func (n *Node) Sessions(_ context.Context, f Filter) ([]Summary, error) {
 	var found []Summary
@@ -160,9 +165,8 @@ func (n *Node) Sessions(_ context.Context, f Filter) ([]Summary, error) {
 				return err
 			}
 			s := n.summary(&rec)
-			live := s.State == session.Start || s.State == session.Proposed || s.State == session.Active || s.State == session.Dormant
 			with := f.With == "" || slices.ContainsFunc(s.Parties, func(p wire.AgentID) bool { return wire.PlainDIDKey(p) == wire.PlainDIDKey(f.With) })
-			if (f.State == "" || s.State == f.State) && with && (!f.Live || live) {
+			if (f.State == "" || s.State == f.State) && with && (!f.Live || s.underWay()) {
 				found = append(found, s)
 			}
 		}
