@@ -76,6 +76,7 @@ func (a *app) nodeConfig(cmd *cobra.Command, serves bool) *nodeConfig {
 		{name: "public", usage: "`origin` at which others reach it, as https://lena.example"},
 		{name: "tls_cert", kind: pathSetting, usage: "PEM `file` with the certificate, and those between it and its root"},
 		{name: "tls_key", kind: pathSetting, usage: "PEM `file` with the certificate's key"},
+		{name: "acme", usage: "get a certificate for this `host` from Let's Encrypt, and keep it in DIR/acme"},
 		{name: "insecure_http", kind: yesSetting, value: "false", usage: "listen in the clear: a proxy in front speaks TLS"},
 		{name: "trusted_proxy", usage: "`CIDRs` of proxies whose X-Forwarded-For is believed, separated by commas"},
 		{name: "log_level", value: "info", usage: "`level`: debug, info, warn or error"},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,9 +36,11 @@ with --listen by other agents.
 
 With --relay the node deals over that relay. With --listen ADDR it also deals directly:
 it carries the sessions that it opens, and takes invitations. Over the network that
-takes TLS: --tls-cert and --tls-key, or --insecure-http behind a proxy that speaks TLS;
---public says the origin at which others reach it, and --trusted-proxy whose
-X-Forwarded-For is believed. Plain HTTP is otherwise for this machine alone, with
+takes TLS: --tls-cert and --tls-key, which are read again when the files change, or
+--acme HOST, which gets a certificate from Let's Encrypt, whose terms you accept by that
+(port 443 has to lead here), or --insecure-http behind a proxy that speaks TLS. --public
+says the origin at which others reach it, and --trusted-proxy whose X-Forwarded-For is
+believed. Plain HTTP is otherwise for this machine alone, with
 --loopback. /healthz and /metrics answer requests from this machine that came through no
 proxy; /healthz answers 503 when the disk refuses or a relay is away that the node
 needs.
@@ -54,6 +55,7 @@ Exit codes: 0 drained, 2 wrong usage, 3 it could not be run, for instance becaus
 runs on DIR already.`,
 		Example: `  concordia node serve --dir seller --key seller.key --relay https://relay.example
   concordia node serve --dir seller --key seller.key --listen :8443 --public https://lena.example:8443 --tls-cert cert.pem --tls-key key.pem
+  concordia node serve --dir seller --key seller.key --listen :443 --acme lena.example
   concordia node serve --dir seller --config node.yaml`,
 		Args: cobra.NoArgs,
 	}
@@ -169,36 +171,33 @@ func (c *nodeConfig) address() (func(*http.Request) netip.Addr, error) {
 // listen listens where other agents reach the node, and says in opts where that is.
 func (c *nodeConfig) listen(opts *node.Options) (net.Listener, error) {
 	at, public := c.get("listen"), c.get("public")
-	cert, key := c.get("tls_cert"), c.get("tls_key")
+	certs := &certificates{c.get("tls_cert"), c.get("tls_key"), c.get("acme"), c.get("dir"), c.yes("insecure_http")}
+	secure, err := certs.secured()
 	switch {
-	case at == "" && (public != "" || cert != "" || key != ""):
+	case err != nil:
+		return nil, err
+	case at == "" && (public != "" || secure != nil):
 		return nil, cli.Usagef("--listen is missing: the address at which others reach the node, as :8443")
 	case at == "":
 		return nil, nil
-	case (cert == "") != (key == ""):
-		return nil, cli.Usagef("--tls-cert and --tls-key go together")
 	}
 	l, err := net.Listen("tcp", at)
 	if err != nil {
 		return nil, fmt.Errorf("listening: %w", err)
 	}
-	scheme := "http"
 	here, _ := netip.ParseAddrPort(l.Addr().String())
 	switch {
-	case cert != "":
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("reading the certificate: %w", err), l.Close())
-		}
-		l, scheme = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}), "https"
-	case !c.yes("insecure_http") && !(here.Addr().Unmap().IsLoopback() && c.yes("loopback")):
-		return nil, errors.Join(cli.Usagef("--listen %s needs --tls-cert and --tls-key, or --insecure-http behind a proxy that speaks TLS, or an address of this machine and --loopback", at), l.Close())
+	case secure == nil && !certs.insecure && !(here.Addr().Unmap().IsLoopback() && c.yes("loopback")):
+		return nil, errors.Join(cli.Usagef("--listen %s needs --tls-cert and --tls-key, --acme, or --insecure-http behind a proxy that speaks TLS, or an address of this machine and --loopback", at), l.Close())
+	case public == "" && secure != nil && secure.host != "":
+		public = secure.url(l.Addr())
+	case public == "" && (here.Addr().IsUnspecified() || secure != nil || certs.insecure):
+		return nil, errors.Join(cli.Usagef("--public is missing: the origin at which others reach the node, as https://lena.example"), l.Close())
+	case public == "":
+		public = "http://" + l.Addr().String()
 	}
-	if public == "" {
-		if here.Addr().IsUnspecified() || scheme == "https" || c.yes("insecure_http") {
-			return nil, errors.Join(cli.Usagef("--public is missing: the origin at which others reach the node, as https://lena.example"), l.Close())
-		}
-		public = scheme + "://" + l.Addr().String()
+	if secure != nil {
+		l = secure.listen(l)
 	}
 	opts.Public = public
 	return l, nil

@@ -120,7 +120,7 @@ func (s *serving) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	secure, err := s.tls()
+	secure, err := (&certificates{s.cert, s.key, s.acme, s.dir, s.insecure}).secured()
 	if err != nil {
 		return err
 	}

@@ -86,8 +86,8 @@ func TestCertificateIsRenewed(t *testing.T) {
 
 // With --acme only HOST gets a certificate, and what answers the challenge is there.
 func TestACME(t *testing.T) {
-	s := &serving{app: newApp(), acme: "relay.example", dir: t.TempDir()}
-	secure, err := s.tls()
+	s := &certificates{acme: "relay.example", dir: t.TempDir()}
+	secure, err := s.secured()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,14 +18,22 @@ import (
 	"github.com/concordia-node/concordia/internal/cli"
 )
 
-// A secured is how a relay speaks TLS.
+// A secured is how a relay or a node speaks TLS.
 type secured struct {
 	host   string // that the certificate is for; "" if only the file says
 	config *tls.Config
 }
 
-// tls reads the flags about certificates; nil is plain HTTP.
-func (s *serving) tls() (*secured, error) {
+// certificates say where a certificate comes from.
+type certificates struct {
+	cert, key string // PEM files
+	acme      string // the host for which Let's Encrypt is asked
+	dir       string // where what it gives is kept
+	insecure  bool   // a proxy in front speaks TLS
+}
+
+// secured checks what the flags say; nil is plain HTTP.
+func (s *certificates) secured() (*secured, error) {
 	switch {
 	case (s.cert == "") != (s.key == ""):
 		return nil, cli.Usagef("--tls-cert and --tls-key go together")
@@ -52,7 +60,7 @@ func (s *serving) tls() (*secured, error) {
 
 func (s *secured) listen(l net.Listener) net.Listener { return tls.NewListener(l, s.config) }
 
-// url is where the relay is reached, at an address that it listens on.
+// url is where it is reached, at an address that is listened on.
 func (s *secured) url(at net.Addr) string {
 	if s.host == "" {
 		return "https://" + at.String()
@@ -64,7 +72,7 @@ func (s *secured) url(at net.Addr) string {
 }
 
 // certificateFiles are a certificate and its key in files, which are read again when they
-// have changed: certificates are renewed while a relay runs.
+// have changed: certificates are renewed while it is served.
 type certificateFiles struct {
 	cert, key string
 
