@@ -61,7 +61,7 @@ type API interface {
 	Wait(ctx context.Context, id wire.SessionID, version uint64) (View, error)
 
 	// Messages returns at most most messages of a session, from position from (0 is the
-	// first) on, as they were signed.
+	// first) on, as they were signed; fewer if they are large, and none at the end.
 	Messages(ctx context.Context, id wire.SessionID, from, most int) ([]wire.Value, error)
 
 	// Document returns the transcript file of a session, with the receipt if there is

@@ -188,9 +188,23 @@ func (n *Node) Messages(_ context.Context, id wire.SessionID, from, many int) ([
 	if from < 0 || from >= length {
 		return nil, nil
 	}
-	list, err := n.transcripts.Read(id, from, min(most(many), length-from))
-	return list, n.failed(err)
+	var list []wire.Value
+	const page = 32 // between two looks at how much it is
+	for size, end := 0, min(from+most(many), length); from < end && size < maxMessages; {
+		more, err := n.transcripts.Read(id, from, min(page, end-from))
+		if err != nil || len(more) == 0 {
+			return nil, n.failed(err)
+		}
+		for _, m := range more {
+			size += len(m.Canonical())
+		}
+		list, from = append(list, more...), from+len(more)
+	}
+	return list, nil
 }
+
+// maxMessages is how many bytes of messages are returned at once; a page more at most.
+const maxMessages = 16 << 20
 
 // Document implements [API].
 func (n *Node) Document(_ context.Context, id wire.SessionID) (wire.Value, error) {

@@ -113,13 +113,18 @@ func publicView(ctx context.Context, c *call) (wire.M, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := c.api.Messages(ctx, v.Session, 0, maxHashes)
-	if err != nil {
-		return nil, err
-	}
 	hashes, parties := []wire.Hash{}, []any{}
-	for _, m := range list {
-		hashes = append(hashes, m.Hash())
+	for len(hashes) < min(maxHashes, v.Len) {
+		list, err := c.api.Messages(ctx, v.Session, len(hashes), maxHashes-len(hashes))
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == 0 {
+			break
+		}
+		for _, m := range list {
+			hashes = append(hashes, m.Hash())
+		}
 	}
 	for i := range v.Parties {
 		role := session.Responder
