@@ -18,7 +18,7 @@ import (
 func load(t *testing.T, sessions, messages int) (each time.Duration, bytes int64) {
 	w := newWorld(t)
 	as := func(o *node.Options) {
-		o.Policy.Unknown, o.Timing = node.Accept, relay.DefaultTiming()
+		o.Policy.Allow, o.Policy.JoinKnown, o.Timing = []wire.AgentID{agent("seller")}, true, relay.DefaultTiming()
 	}
 	seller, buyer := w.party("seller", as), w.party("buyer", as)
 	before := heap()
