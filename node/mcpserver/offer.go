@@ -39,6 +39,11 @@ func (c *call) move(ctx context.Context, body wire.Value, tip wire.Hash) (wire.M
 		return nil, err
 	}
 	r := c.view(v)
+	if words, _ := r["external"].(wire.M); words != nil {
+		if last, _ := words["last_message"].(wire.M); last["id"] == string(id) {
+			delete(words, "last_message") // it is what the call said
+		}
+	}
 	r["message_id"], r["type"], r["from"], r["message"] = id, m.Type, self.Agent, "Sent. "+c.next(v)
 	if offer, ok := c.made(ctx, v, id); ok {
 		r["offer_id"] = offer

@@ -57,6 +57,7 @@ func (c *call) refusal(ctx context.Context, err error) wire.M {
 	case isNode:
 		say, code = e.Message, string(e.Code)
 		if e.Rule != nil {
+			say = c.broken(e)
 			r["section"], r["rule"] = e.Rule.Section, e.Rule.Name
 			c.point(r, e.Rule.At, words)
 		}
@@ -69,9 +70,12 @@ func (c *call) refusal(ctx context.Context, err error) wire.M {
 			m.show(words)
 		}
 	case isViolation:
-		say, code = v.Rule.Text, string(node.CodeBadRequest)
+		say, code = "refused, for this does not hold: "+v.Rule.Text, string(node.CodeBadRequest)
 		if v.Rule == ruleArguments && v.Err != nil {
-			say += ": " + v.Err.Error()
+			say = "an argument does not fit: " + v.Err.Error()
+			if isPlain(v.At) {
+				say = "argument " + v.At + ": " + v.Err.Error()
+			}
 		}
 		r["section"], r["rule"] = v.Rule.Section, v.Rule.Name
 		c.point(r, v.At, words)
@@ -97,6 +101,14 @@ func (c *call) refusal(ctx context.Context, err error) wire.M {
 		r["next"] = "Another message came first; it is under external. Read it and decide anew."
 	}
 	return words.into(r)
+}
+
+// broken says that a rule is broken, which the text of the rule alone does not.
+func (c *call) broken(e *node.Error) string {
+	if e.Rule.Name == session.RuleTransition.Name && e.Rule.Section == session.RuleTransition.Section {
+		return c.tool.name + " is not legal now: read state and legal_tools"
+	}
+	return "refused, for this does not hold: " + e.Message
 }
 
 // point puts a JSON pointer into a refusal: in words of others if it holds more than plain
