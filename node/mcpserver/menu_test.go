@@ -212,3 +212,23 @@ func TestSchemas(t *testing.T) {
 		t.Error("a tool that is not there was called")
 	}
 }
+
+// The owner says which groups of tools there are; negotiating is always among them.
+func TestGroups(t *testing.T) {
+	w := newWorld(t)
+	c := w.agent("seller", mcpserver.Options{Menu: menu.Static, Groups: []string{"verify"}}, nil)
+	names := c.names()
+	if !slices.Contains(names, "concordia_accept") || !slices.Contains(names, "concordia_verify_mandate") {
+		t.Errorf("tools are %v", names)
+	}
+	less := w.connect(c.node, mcpserver.Options{Menu: menu.Static, Groups: mcpserver.Groups()[:1]})
+	if names := less.names(); slices.Contains(names, "concordia_verify_mandate") {
+		t.Errorf("tools are %v", names)
+	}
+	if _, err := less.raw("concordia_verify_mandate", `{"mandate":{}}`); err == nil {
+		t.Error("a tool that the owner left out was called")
+	}
+	if _, err := mcpserver.New(c.node, mcpserver.Options{Groups: []string{"everything"}}); err == nil {
+		t.Error("a group that there is not")
+	}
+}
