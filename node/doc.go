@@ -21,7 +21,8 @@
 //	contact.go, policy.go, mandate.go   with whom it deals, and how far it goes
 //	view.go, notice.go, health.go   what there is to see
 //	market.go, mail.go   what the home relay is used for beside sessions
-//	evidence.go, adoption.go, bridge.go   what is made of sessions, and done where there are none
+//	evidence.go, bridge.go   what is made of sessions
+//	adoption.go, efficiency.go   what is done where there are none, and how that compares
 //	local*.go     the API for other processes; share.go: one directory, many processes
 //
 // # One carrier
