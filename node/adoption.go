@@ -37,7 +37,7 @@ type Adoption interface {
 	// TellDegraded takes note of something that was said. Told again under the same id it
 	// is there once. An interaction takes MaxTold messages of MaxToldBytes together, and
 	// none once it is upgraded.
-	TellDegraded(ctx context.Context, t Telling) (Interaction, error)
+	TellDegraded(ctx context.Context, t Telling) (Recorded, error)
 
 	// Told returns at most most of what was said in an interaction, from position from (0
 	// is the first) on.
@@ -152,6 +152,12 @@ type Told struct {
 	Round   int            `json:"round"`
 	At      time.Time      `json:"at"` // when the node was told
 	Content string         `json:"content"`
+}
+
+// A Recorded is something that was told, in its interaction as that stands.
+type Recorded struct {
+	Told        Told        `json:"told"`
+	Interaction Interaction `json:"interaction"`
 }
 
 var (
@@ -425,21 +431,22 @@ func forget(tx *bolt.Tx, id InteractionID) error {
 }
 
 // TellDegraded implements [API].
-func (n *Node) TellDegraded(ctx context.Context, t Telling) (Interaction, error) {
+func (n *Node) TellDegraded(ctx context.Context, t Telling) (Recorded, error) {
 	if err := checkWords(t.Content); err != nil {
-		return Interaction{}, n.failed(err)
+		return Recorded{}, n.failed(err)
 	}
 	if t.Content == "" {
-		return Interaction{}, refuse(CodeBadRequest, "nothing was said")
+		return Recorded{}, refuse(CodeBadRequest, "nothing was said")
 	}
 	if err := nameNew(n, &t.ID, "msg_"); err != nil {
-		return Interaction{}, n.failed(err)
+		return Recorded{}, n.failed(err)
 	}
 	if t.From == "" {
 		t.From = n.agent
 	}
 	now := n.now()
-	var i, result Interaction
+	var i Interaction
+	var result Recorded
 	again := false
 	err := n.disk.db.Commit(ctx, groupcommit.Op{
 		Check: func(tx *bolt.Tx) error {
@@ -453,13 +460,14 @@ func (n *Node) TellDegraded(ctx context.Context, t Telling) (Interaction, error)
 				return refuse(CodeBadRequest, "only this agent and the other side say something in this interaction")
 			}
 			var position int
-			var old Told
 			var err error
 			if again, err = get(tx, bucketTold, toldIDKey(i.ID, t.ID), &position); err != nil {
 				return err
 			}
 			if again {
-				if _, err = get(tx, bucketTold, toldKey(i.ID, position), &old); err == nil && (old.Content != t.Content || !isSame(old.From, t.From)) {
+				result = Recorded{Interaction: i}
+				old := &result.Told
+				if _, err = get(tx, bucketTold, toldKey(i.ID, position), old); err == nil && (old.Content != t.Content || !isSame(old.From, t.From)) {
 					err = errToldTwice
 				}
 				return err
@@ -475,7 +483,7 @@ func (n *Node) TellDegraded(ctx context.Context, t Telling) (Interaction, error)
 			return nil
 		},
 		Apply: func(tx *bolt.Tx) error {
-			if result = i; again {
+			if again {
 				return nil
 			}
 			next := i
@@ -490,7 +498,7 @@ func (n *Node) TellDegraded(ctx context.Context, t Telling) (Interaction, error)
 				return err
 			}
 			next.Messages, next.Bytes, next.From, next.Last = next.Messages+1, next.Bytes+len(t.Content), t.From, now
-			result = next
+			result = Recorded{Told: told, Interaction: next}
 			return put(tx, bucketInteractions, string(i.ID), next)
 		},
 	})
@@ -534,7 +542,7 @@ var (
 	opProposeProtocol = takes("propose_protocol", func(ctx context.Context, api API, p Proposing) (Proposal, error) { return api.ProposeProtocol(ctx, p) })
 	opAnswerProposal  = takes("answer_proposal", func(ctx context.Context, api API, a Answering) (Proposal, error) { return api.AnswerProposal(ctx, a) })
 	opStartDegraded   = takes("start_degraded", func(ctx context.Context, api API, s Starting) (Interaction, error) { return api.StartDegraded(ctx, s) })
-	opTellDegraded    = takes("tell_degraded", func(ctx context.Context, api API, t Telling) (Interaction, error) { return api.TellDegraded(ctx, t) })
+	opTellDegraded    = takes("tell_degraded", func(ctx context.Context, api API, t Telling) (Recorded, error) { return api.TellDegraded(ctx, t) })
 	opTold            = asks("told", func(ctx context.Context, api API, in toldArgs) ([]Told, error) {
 		return api.Told(ctx, in.ID, in.From, in.Most)
 	})
@@ -561,8 +569,8 @@ func (r *Remote) StartDegraded(ctx context.Context, s Starting) (Interaction, er
 }
 
 // TellDegraded implements [API].
-func (r *Remote) TellDegraded(ctx context.Context, t Telling) (Interaction, error) {
-	return ask[Interaction](ctx, r, opTellDegraded, t)
+func (r *Remote) TellDegraded(ctx context.Context, t Telling) (Recorded, error) {
+	return ask[Recorded](ctx, r, opTellDegraded, t)
 }
 
 // Told implements [API].

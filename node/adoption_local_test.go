@@ -15,8 +15,8 @@ func (r *recorder) AnswerProposal(_ context.Context, a Answering) (Proposal, err
 func (r *recorder) StartDegraded(_ context.Context, s Starting) (Interaction, error) {
 	return recorded[Interaction](r, "StartDegraded", s)
 }
-func (r *recorder) TellDegraded(_ context.Context, t Telling) (Interaction, error) {
-	return recorded[Interaction](r, "TellDegraded", t)
+func (r *recorder) TellDegraded(_ context.Context, t Telling) (Recorded, error) {
+	return recorded[Recorded](r, "TellDegraded", t)
 }
 func (r *recorder) Told(_ context.Context, id InteractionID, from, most int) ([]Told, error) {
 	return recorded[[]Told](r, "Told", id, from, most)

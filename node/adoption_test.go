@@ -42,9 +42,10 @@ func TestEfficiency(t *testing.T) {
 	w := newWorld(t)
 	seller, buyer := w.party("seller", nil), w.party("buyer", nil)
 	i := must[node.Interaction](w)(seller.StartDegraded(w.ctx, node.Starting{With: "bob@shop.example"}))
-	tell := func(from wire.AgentID, content string) (err error) {
+	tell := func(from wire.AgentID, content string) error {
 		w.forward(10 * time.Minute)
-		i, err = seller.TellDegraded(w.ctx, node.Telling{Interaction: i.ID, From: from, Content: content})
+		r, err := seller.TellDegraded(w.ctx, node.Telling{Interaction: i.ID, From: from, Content: content})
+		i = r.Interaction
 		return err
 	}
 	for _, said := range []struct {
@@ -264,7 +265,11 @@ func TestTold(t *testing.T) {
 	}
 	few := start()
 	tell := func(id node.InteractionID, m wire.MessageID, from wire.AgentID, content string) (node.Interaction, error) {
-		return p.TellDegraded(w.ctx, node.Telling{Interaction: id, ID: m, From: from, Content: content})
+		r, err := p.TellDegraded(w.ctx, node.Telling{Interaction: id, ID: m, From: from, Content: content})
+		if err == nil && (r.Told.Content != content || m != "" && r.Told.ID != m || r.Told.Round < 1) {
+			t.Errorf("told %.100q, and there is %+v", content, r.Told)
+		}
+		return r.Interaction, err
 	}
 	for range 2 {
 		if i, err := tell(few, "msg_1", "bob", "words"); err != nil || i.Messages != 1 {
@@ -379,7 +384,7 @@ func TestAdoptionBounds(t *testing.T) {
 	if list := must[[]node.Told](w)(p.Told(w.ctx, "degraded_50", 0, 0)); len(list) != 0 {
 		t.Errorf("what was told in one that has gone: %+v", list)
 	}
-	if i, err := p.TellDegraded(w.ctx, node.Telling{Interaction: "degraded_50", ID: "msg_1", Content: "y"}); err != nil || i.Messages != 1 {
-		t.Errorf("told under an id of one that has gone: %+v, %v", i, err)
+	if r, err := p.TellDegraded(w.ctx, node.Telling{Interaction: "degraded_50", ID: "msg_1", Content: "y"}); err != nil || r.Interaction.Messages != 1 {
+		t.Errorf("told under an id of one that has gone: %+v, %v", r, err)
 	}
 }
