@@ -112,9 +112,9 @@ func (w *world) connect(n *node.Node, opts mcpserver.Options) *client {
 }
 
 // connectAs connects a client that speaks a revision of MCP.
-func (w *world) connectAs(n *node.Node, opts mcpserver.Options, version string) *client {
+func (w *world) connectAs(api node.API, opts mcpserver.Options, version string) *client {
 	w.Helper()
-	s, err := mcpserver.New(n, opts)
+	s, err := mcpserver.New(api, opts)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -122,6 +122,7 @@ func (w *world) connectAs(n *node.Node, opts mcpserver.Options, version string) 
 	ctx, stop := context.WithCancel(w.ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx, there) }()
+	n, _ := api.(*node.Node) // or it is elsewhere
 	c := &client{w: w, node: n, changed: make(chan struct{}, 100)}
 	c.ClientSession, err = mcp.NewClient(&mcp.Implementation{Name: "test"}, &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.changed <- struct{}{} },
