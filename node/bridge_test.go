@@ -139,6 +139,7 @@ func TestRecording(t *testing.T) {
 	}{
 		{"another outcome", parsed(strings.Replace(receipt.Canonical(), `"status":"agreed"`, `"status":"rejected"`, 1))},
 		{"without countersignatures", receipt.Without("countersignatures")},
+		{"of a version that binds no outcome", parsed(strings.Replace(receipt.Canonical(), `"status":"agreed"`, `"status":"rejected"`, 1)).Without("countersignatures").With("concordia_attestation", wire.Text("0.1.0"))},
 		{"nonsense", parsed(`{"parties":[{"agent_id":"` + string(agent("seller")) + `"}]}`)},
 		{"no object", parsed(`7`)},
 	} {

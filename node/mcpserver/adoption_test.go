@@ -67,7 +67,8 @@ func TestAdoption(t *testing.T) {
 		{`,"content":"1800","from_agent":"` + string(agent("seller")) + `","message_id":"msg_1"`, "3"}, {`,"content":"1800","message_id":"msg_1"`, "3"},
 	} {
 		v := c.call("concordia_degraded_message", about+said.more+`}`)
-		if want := fmt.Sprint(min(i+1, 4)); at(v, "total_rounds") != said.rounds || at(v, "total_messages") != want || at(v, "message_recorded", "structured") != "false" || at(v, "mode") != "degraded" {
+		if want := fmt.Sprint(min(i+1, 4)); at(v, "total_rounds") != said.rounds || at(v, "total_messages") != want || at(v, "message_recorded", "structured") != "false" || at(v, "mode") != "degraded" ||
+			!strings.Contains(said.more, `"content":"`+at(v, "external", "content")+`"`) || at(v, "external", "content") == "" {
 			t.Errorf("said %s: %s", said.more, v)
 		}
 	}
