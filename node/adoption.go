@@ -202,10 +202,12 @@ func (n *Node) ProposeProtocol(ctx context.Context, p Proposing) (Proposal, erro
 	if made.Document, err = n.proposalDocument(made); err != nil {
 		return made, n.failed(err)
 	}
-	result, again := made, false
+	var result Proposal
+	again := false
 	err = n.disk.db.Commit(ctx, groupcommit.Op{
 		Check: func(tx *bolt.Tx) (err error) {
 			var old Proposal
+			result = made
 			if again, err = get(tx, bucketProposals, string(p.ID), &old); err != nil || !again {
 				return err
 			}

@@ -146,8 +146,10 @@ func isDealing(r protocol.Role) bool { return r == session.Initiator || r == ses
 // since looks at the sessions with the other side of an interaction.
 func (n *Node) since(ctx context.Context, i *Interaction) (s Since, err error) {
 	err = n.disk.backward(func(r *record) bool {
-		with := slices.ContainsFunc(n.summary(r).Parties, func(p wire.AgentID) bool { return isSame(p, i.With) })
-		if with && !r.Began.Before(i.Started) {
+		if r.Began.Before(i.Started) {
+			return false // as are all before it
+		}
+		if slices.ContainsFunc(n.summary(r).Parties, func(p wire.AgentID) bool { return isSame(p, i.With) }) {
 			s.Sessions = append(s.Sessions, r.Session)
 		}
 		return len(s.Sessions) < MaxSince
