@@ -254,7 +254,9 @@ func (w *world) begin(one, other *client, with string) (id string) {
 	w.Helper()
 	opened := one.call("concordia_open_session", `{"responder_id":"`+at(other.call("concordia_contacts", `{}`), "agent_id")+`","terms":`+camera+with+`}`)
 	id = at(opened, "session_id")
-	other.call("concordia_wait", `{"after":0}`)
+	for !strings.Contains(at(other.call("concordia_invitations", `{}`), "invitations"), id) {
+		other.call("concordia_wait", `{"timeout_seconds":10}`)
+	}
 	other.call("concordia_join", `{"session_id":"`+id+`"}`)
 	other.call("concordia_accept_session", `{"session_id":"`+id+`"}`)
 	one.call("concordia_wait", `{"session_id":"`+id+`","until":"active"}`)
