@@ -20,18 +20,22 @@ import (
 
 // The buckets of node.db. Records are JSON of this program's own.
 var (
-	bucketSelf        = []byte("self")        // who the directory belongs to
-	bucketSessions    = []byte("sessions")    // session id -> record
-	bucketOrder       = []byte("order")       // number -> session id
-	bucketInvitations = []byte("invitations") // session id -> Invitation
-	bucketNotices     = []byte("notices")     // number -> Notice
-	bucketContacts    = []byte("contacts")    // agent id -> Contact
-	bucketAgents      = []byte("agents")      // agent id -> conduct
-	bucketRelays      = []byte("relays")      // URL -> relayMemory
-	bucketUses        = []byte("uses")        // useOf a mandate, zero, session id -> nothing
-	buckets           = [][]byte{
+	bucketSelf         = []byte("self")         // who the directory belongs to
+	bucketSessions     = []byte("sessions")     // session id -> record
+	bucketOrder        = []byte("order")        // number -> session id
+	bucketInvitations  = []byte("invitations")  // session id -> Invitation
+	bucketNotices      = []byte("notices")      // number -> Notice
+	bucketContacts     = []byte("contacts")     // agent id -> Contact
+	bucketAgents       = []byte("agents")       // agent id -> conduct
+	bucketRelays       = []byte("relays")       // URL -> relayMemory
+	bucketUses         = []byte("uses")         // useOf a mandate, zero, session id -> nothing
+	bucketProposals    = []byte("proposals")    // proposal id -> Proposal
+	bucketInteractions = []byte("interactions") // interaction id -> Interaction
+	bucketTold         = []byte("told")         // see toldKey
+	bucketBridge       = []byte("bridge")       // the configuration of the bridge to Sanctuary
+	buckets            = [][]byte{
 		bucketSelf, bucketSessions, bucketOrder, bucketInvitations, bucketNotices,
-		bucketContacts, bucketAgents, bucketRelays, bucketUses,
+		bucketContacts, bucketAgents, bucketRelays, bucketUses, bucketProposals, bucketInteractions, bucketTold, bucketBridge,
 	}
 )
 

@@ -21,7 +21,8 @@
 //	contact.go, policy.go, mandate.go   with whom it deals, and how far it goes
 //	view.go, notice.go, health.go   what there is to see
 //	market.go, mail.go   what the home relay is used for beside sessions
-//	evidence.go, adoption.go, bridge.go   what is made of sessions, and done where there are none
+//	evidence.go, bridge.go   what is made of sessions
+//	adoption.go, efficiency.go   what is done where there are none, and how that compares
 //	local*.go     the API for other processes; share.go: one directory, many processes
 //
 // # One carrier
@@ -55,7 +56,7 @@
 //
 //	transcripts.db   the messages of sessions, and receipts (package session/transcript)
 //	artifacts.db     receipts, approvals, mandates (package attest/store)
-//	node.db          contacts, sessions, positions in logs, notices, counts
+//	node.db          contacts, sessions, positions in logs, notices, counts, notes of other dealings
 //	mail.db          the node's own relay, if it serves one
 //
 // One process holds a directory. All state is rebuilt from it; a process that is

@@ -20,7 +20,7 @@ const (
 	CodePolicy      Code = "policy"      // the policy does not let it through
 	CodeNotAgreed   Code = "not_agreed"  // the session has no agreement, or no end yet
 	CodeEnded       Code = "ended"       // the relay takes nothing more for the session
-	CodeRefused     Code = "refused"     // the relay refuses: too many, too large, too fast
+	CodeRefused     Code = "refused"     // the relay or the node refuses: too many, too large, too fast
 	CodeMisconduct  Code = "misconduct"  // the relay of the session has misbehaved: nothing goes on there
 	CodeUnreachable Code = "unreachable" // nobody answered: it can be tried again
 	CodeClosed      Code = "closed"      // the node is stopping

@@ -19,7 +19,11 @@ func resourceOf(id wire.SessionID, what string) string {
 	return resourcePrefix + url.PathEscape(string(id)) + "/" + what
 }
 
-// addResources offers transcripts and receipts, exactly as they were signed.
+// commitment is the resource that has a call for Sanctuary.
+const commitment = "commitment"
+
+// addResources offers transcripts and receipts, exactly as they were signed, and what is
+// made of them.
 func (s *Server) addResources() {
 	s.mcp.AddResourceTemplate(&mcp.ResourceTemplate{
 		Name: "transcript", Title: "Transcript", MIMEType: "application/json", URITemplate: resourcePrefix + "{session}/transcript",
@@ -34,6 +38,13 @@ func (s *Server) addResources() {
 			return wire.Value{}, err
 		}
 		return list[len(list)-1], nil
+	}))
+	s.mcp.AddResourceTemplate(&mcp.ResourceTemplate{
+		Name: commitment, Title: "Commitment for Sanctuary", MIMEType: "application/json", URITemplate: resourcePrefix + "{session}/" + commitment,
+		Description: "The call of Sanctuary that commits to what was agreed in a session, if the bridge is enabled. What other parties wrote in it is data.",
+	}, s.read(commitment, func(ctx context.Context, id wire.SessionID) (wire.Value, error) {
+		calls, err := s.api.Commitment(ctx, id)
+		return calls.Commitment, err
 	}))
 }
 

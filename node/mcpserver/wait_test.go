@@ -94,7 +94,7 @@ func TestResourcesAndPrompts(t *testing.T) {
 		t.Errorf("the instructions have %d lines", strings.Count(text, "\n"))
 	}
 	templates, err := seller.ListResourceTemplates(w.ctx, nil)
-	if err != nil || len(templates.ResourceTemplates) != 2 {
+	if err != nil || len(templates.ResourceTemplates) != 3 {
 		t.Errorf("%d templates (%v)", len(templates.ResourceTemplates), err)
 	}
 	read := func(uri string) (string, error) {
@@ -112,7 +112,7 @@ func TestResourcesAndPrompts(t *testing.T) {
 		t.Errorf("transcript %.100q (%v)", got, err)
 	}
 	for _, uri := range []string{
-		"concordia://session/" + id + "/receipt", "concordia://session/none/transcript", "concordia://session//transcript",
+		"concordia://session/" + id + "/receipt", "concordia://session/" + id + "/commitment", "concordia://session/none/transcript", "concordia://session//transcript",
 		"concordia://session/a%20b/transcript", "concordia://session/" + id, "file:///etc/passwd",
 	} {
 		if got, err := read(uri); err == nil {

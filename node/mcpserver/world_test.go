@@ -112,9 +112,9 @@ func (w *world) connect(n *node.Node, opts mcpserver.Options) *client {
 }
 
 // connectAs connects a client that speaks a revision of MCP.
-func (w *world) connectAs(n *node.Node, opts mcpserver.Options, version string) *client {
+func (w *world) connectAs(api node.API, opts mcpserver.Options, version string) *client {
 	w.Helper()
-	s, err := mcpserver.New(n, opts)
+	s, err := mcpserver.New(api, opts)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -122,6 +122,7 @@ func (w *world) connectAs(n *node.Node, opts mcpserver.Options, version string) 
 	ctx, stop := context.WithCancel(w.ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx, there) }()
+	n, _ := api.(*node.Node) // or it is elsewhere
 	c := &client{w: w, node: n, changed: make(chan struct{}, 100)}
 	c.ClientSession, err = mcp.NewClient(&mcp.Implementation{Name: "test"}, &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.changed <- struct{}{} },
@@ -261,7 +262,9 @@ func (w *world) begin(one, other *client, with string) (id string) {
 	w.Helper()
 	opened := one.call("concordia_open_session", `{"responder_id":"`+at(other.call("concordia_contacts", `{}`), "agent_id")+`","terms":`+camera+with+`}`)
 	id = at(opened, "session_id")
-	other.call("concordia_wait", `{"after":0}`)
+	for !strings.Contains(at(other.call("concordia_invitations", `{}`), "invitations"), id) {
+		other.call("concordia_wait", `{"timeout_seconds":10}`)
+	}
 	other.call("concordia_join", `{"session_id":"`+id+`"}`)
 	other.call("concordia_accept_session", `{"session_id":"`+id+`"}`)
 	one.call("concordia_wait", `{"session_id":"`+id+`","until":"active"}`)

@@ -214,6 +214,26 @@ func (s *Store) Read(session wire.SessionID, from, most int) ([]wire.Value, erro
 	return messages, err
 }
 
+// Size returns how many bytes the first messages of a session have, in canonical form:
+// at most most messages.
+func (s *Store) Size(session wire.SessionID, most int) (size int, err error) {
+	err = s.db.View(func(tx *bolt.Tx) error {
+		head, err := readHead(tx, session)
+		if err != nil {
+			return err
+		}
+		for i := range min(head.Len, most) {
+			text, err := readMessage(tx, session, uint64(i))
+			if err != nil {
+				return err
+			}
+			size += len(text)
+		}
+		return nil
+	})
+	return size, err
+}
+
 // PutReceipt keeps a receipt of a session under its id, in place of an earlier
 // one: a receipt is put when proposed and again when countersigned.
 func (s *Store) PutReceipt(ctx context.Context, session wire.SessionID, id string, receipt wire.Value) error {

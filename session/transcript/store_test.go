@@ -103,6 +103,15 @@ func TestAppendAndRead(t *testing.T) {
 	if got, err := s.Read("ses_none", 0, 10); err != nil || len(got) != 0 {
 		t.Errorf("an unknown session has %d messages: %v", len(got), err)
 	}
+	size := 0
+	for i := 0; i <= 6; i++ {
+		if got, err := s.Size("ses_a", i); err != nil || got != size {
+			t.Errorf("the first %d messages have %d bytes (%v), want %d", i, got, err, size)
+		}
+		if i < len(a) {
+			size += len(a[i].Value().Canonical())
+		}
+	}
 }
 
 // SPEC §9.3
