@@ -21,6 +21,7 @@
 //	contact.go, policy.go, mandate.go   with whom it deals, and how far it goes
 //	view.go, notice.go, health.go   what there is to see
 //	market.go, mail.go   what the home relay is used for beside sessions
+//	ledger.go, issue.go, report.go   what receipts prove, what is shown of them, and to whom
 //	evidence.go, adoption.go, bridge.go   what is made of sessions, and done where there are none
 //	local*.go     the API for other processes; share.go: one directory, many processes
 //
@@ -54,7 +55,7 @@
 // # On disk
 //
 //	transcripts.db   the messages of sessions, and receipts (package session/transcript)
-//	artifacts.db     receipts, approvals, mandates (package attest/store)
+//	artifacts.db     receipts and what is issued of them, approvals, mandates (package attest/store)
 //	node.db          contacts, sessions, positions in logs, notices, counts
 //	mail.db          the node's own relay, if it serves one
 //

@@ -36,6 +36,7 @@ type Node struct {
 	deadlines   deadlines
 	notices     bell
 	inbox       inbox
+	ledger      ledger
 
 	beforeSending func() // of tests; may be nil
 

@@ -45,7 +45,7 @@ func (p *Policy) check() error {
 			return fmt.Errorf("thresholds[%d]: term: an amount needs the term that has it", i)
 		}
 	}
-	return nil
+	return p.checkReportTo()
 }
 
 func (p *Policy) asksForMandates() bool {
@@ -356,7 +356,10 @@ func (n *Node) keep(ctx context.Context, v wire.Value) (kind string, err error) 
 	if len(answers) == 1 && answers[0].Status == store.Refused {
 		return kind, errors.Join(errKind, answers[0].Err)
 	}
-	return kind, nil
+	if kind == "revocation" {
+		err = n.noteRevocation(v)
+	}
+	return kind, err
 }
 
 func has(v wire.Value, name string) bool {
