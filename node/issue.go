@@ -201,6 +201,8 @@ func (n *Node) keyID(said string) (string, error) {
 // Envelope implements [API].
 func (n *Node) Envelope(ctx context.Context, e Enveloping) (Issued, error) {
 	switch {
+	case !strings.HasPrefix(string(n.agent), "did:"):
+		return Issued{}, refuse(CodeBadRequest, "the provider of an envelope has a DID, and this agent's id is none")
 	case e.Provider != "" && wire.PlainDIDKey(e.Provider) != n.agent:
 		return Issued{}, refuse(CodeBadRequest, "the provider of an envelope is who signs it: this agent, and that is another")
 	case e.Algorithm != "" && e.Algorithm != n.opts.Key.Public().Algorithm():

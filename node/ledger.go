@@ -183,6 +183,10 @@ func (n *Node) noteReceipt(receipt wire.Value) {
 	}
 }
 
+// BUG(node): A record that is kept before it takes effect marks receipts as revoked when
+// the evidence is read again, which is at the next start at the latest. Whoever takes in a
+// receipt, or shows one, looks at the records as of then.
+
 // noteRevocation enters what a record that was just kept revokes.
 func (n *Node) noteRevocation(record wire.Value) error {
 	if n.ledger.isIdle() {
@@ -193,7 +197,7 @@ func (n *Node) noteRevocation(record wire.Value) error {
 		return err
 	}
 	var ids []string
-	err = n.artifacts.Reached(f, []wire.Value{record}, nil, func(_ int, reached []attest.Reached, _ wire.Report) error {
+	err = n.artifacts.Reached(f, []wire.Value{record}, n.opts.Policy.revokes, func(_ int, reached []attest.Reached, _ wire.Report) error {
 		for _, r := range reached {
 			ids = append(ids, r.ID)
 		}

@@ -229,9 +229,14 @@ func (t *Threshold) names(id wire.AgentID) bool {
 // verifier verifies what others have signed, with the revocations that are stored.
 func (n *Node) verifier(at time.Time) (attest.Verifier, error) {
 	f := attest.Verifier{Keys: n, Now: at}
-	revoked, _, err := n.artifacts.Revocations(f, nil)
+	revoked, _, err := n.artifacts.Revocations(f, n.opts.Policy.revokes)
 	f.Revocations = revoked
 	return f, err
+}
+
+// revokes reports whether an agent may revoke what others issued.
+func (p *Policy) revokes(agent wire.AgentID) bool {
+	return slices.ContainsFunc(p.Revokers, func(id wire.AgentID) bool { return wire.PlainDIDKey(id) == wire.PlainDIDKey(agent) })
 }
 
 // approved returns why a proposal is not approved, "" if it is. An approval names the
