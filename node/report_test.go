@@ -135,6 +135,24 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// Of a fulfillment only what the counterparty signed is reported.
+func TestReportFulfillment(t *testing.T) {
+	w := newWorld(t)
+	p := w.provider()
+	for _, test := range []struct{ by, want string }{{"seller", "pending"}, {"buyer", "fulfilled"}} {
+		seller, buyer := w.party("seller", p.reportsTo(p.URL)), w.party("buyer", nil)
+		id, receipt := w.sold(seller, buyer, wire.Value{})
+		said := must[wire.Value](w)(w.issuer(test.by).Confirm(receipt, encoded(wire.M{"status": "fulfilled"})))
+		if in := must[node.Ingested](w)(seller.Ingest(w.ctx, said)); in.Status != node.IngestNew {
+			t.Errorf("the word of the %s: %+v", test.by, in)
+		}
+		done := must[node.Reported](w)(seller.Report(w.ctx, node.Reporting{Session: id, Endpoint: p.URL, Fulfillment: test.want}))
+		if f, _ := done.Receipt.Get("fulfillment"); text(f, "status") != test.want {
+			t.Errorf("the word of the %s: %s", test.by, done.Receipt)
+		}
+	}
+}
+
 func text(v wire.Value, name string) string {
 	m, _ := v.Get(name)
 	return m.Text()
