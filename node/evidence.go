@@ -56,7 +56,7 @@ type Evidence interface {
 // Bounds of what is kept. Receipts of own sessions come in beyond MaxEvidence; of what
 // was issued the oldest goes.
 const (
-	MaxEvidence = 50_000 // receipts, in all their versions, and fulfillment attestations
+	MaxEvidence = 20_000 // receipts, in all their versions, and fulfillment attestations
 	MaxIssued   = 100    // of each kind
 )
 

@@ -221,6 +221,30 @@ func TestEvidenceChanges(t *testing.T) {
 	}
 }
 
+// There is no more evidence of others than a node keeps; own receipts come in beyond.
+func TestEvidenceIsBounded(t *testing.T) {
+	w := newWorld(t)
+	seller, buyer, other := w.party("seller", nil), w.party("buyer", nil), w.party("other", nil)
+	_, first := w.sold(seller, buyer, wire.Value{})
+	_, second := w.sold(seller, buyer, wire.Value{})
+	node.KeepEvidence(other.Node, 1)
+	for _, want := range []node.IngestStatus{node.IngestNew, node.IngestKnown} {
+		if in := must[node.Ingested](w)(other.Ingest(w.ctx, first)); in.Status != want {
+			t.Errorf("the first: %+v, want %s", in, want)
+		}
+	}
+	if _, err := other.Ingest(w.ctx, second); code(err) != node.CodeRefused {
+		t.Errorf("one too many: %v", err)
+	}
+	w.sold(other, buyer, wire.Value{})
+	if s := w.score(other, "other"); s.Figures.Agreements != 1 {
+		t.Errorf("the own receipt: %+v", s)
+	}
+	if s := w.score(other, "seller"); s.Figures.Agreements != 1 {
+		t.Errorf("what was refused counts: %+v", s)
+	}
+}
+
 // Receipts of agents whose keys are those of contacts count as long as they are.
 func TestEvidenceOfContacts(t *testing.T) {
 	w := newWorld(t)

@@ -91,18 +91,24 @@ func (n *Node) ownReceipts(f ReceiptFilter) (list []ownReceipt, leftOut int, err
 		}
 		return strings.Compare(a.ID, b.ID)
 	})
-	size, first := 0, len(list)
-	for first > 0 && len(list)-first < attest.MaxReceipts {
-		if size += len(list[first-1].value.Canonical()); size > maxShownReceipts {
-			break
-		}
-		first--
-	}
-	leftOut += first
-	if list = list[first:]; len(list) == 0 {
+	many := len(list)
+	list = newest(list, attest.MaxReceipts, maxShownReceipts)
+	leftOut += many - len(list)
+	if len(list) == 0 {
 		return nil, leftOut, errNoReceipts
 	}
 	return list, leftOut, nil
+}
+
+// newest returns the end of a list that has at most most receipts, of at most size bytes
+// together.
+func newest(list []ownReceipt, most, size int) []ownReceipt {
+	first := len(list)
+	for first > max(0, len(list)-most) && size >= len(list[first-1].value.Canonical()) {
+		first--
+		size -= len(list[first].value.Canonical())
+	}
+	return list[first:]
 }
 
 // fits reports whether a receipt is of the kind that is meant.

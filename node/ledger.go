@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -16,6 +17,7 @@ import (
 // it the first time, which verifies all of it, and then kept up to date. When contacts
 // change, other keys count, and it is read again.
 type ledger struct {
+	most    int                  // MaxEvidence
 	mu      sync.RWMutex         // guards what follows
 	known   *reputation.Ledger   // nil: it is to be read
 	kept    map[wire.Hash]bool   // what it was read from
@@ -127,32 +129,51 @@ func (n *Node) readLedger(ctx context.Context) {
 	l.reading, l.came = nil, nil
 }
 
-// readEvidence verifies all evidence on disk anew. What does not stand with the keys of
-// today stays on disk and counts for nothing.
+// readEvidence verifies all evidence on disk anew, which takes about a millisecond of a
+// processor for each receipt. What does not stand with the keys of today stays on disk
+// and counts for nothing.
 func (n *Node) readEvidence(ctx context.Context) (all []reputationEvidence, err error) {
 	f, err := n.verifier(n.now())
 	if err != nil {
 		return nil, err
 	}
+	var verifying sync.WaitGroup
+	var mu sync.Mutex // guards all
+	entries := make(chan store.Entry)
+	for range runtime.GOMAXPROCS(0) {
+		verifying.Go(func() {
+			for e := range entries {
+				if is, _ := verifyEvidence(f, e.Kind, e.Value); is != nil {
+					mu.Lock()
+					all = append(all, reputationEvidence{e.Hash, is})
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	err = n.listEvidence(ctx, entries)
+	close(entries)
+	verifying.Wait()
+	return all, err
+}
+
+// listEvidence hands on what is on disk.
+func (n *Node) listEvidence(ctx context.Context, to chan<- store.Entry) error {
 	for _, kind := range []string{receiptKind, fulfillmentKind} {
 		for e, err := range n.artifacts.List(store.Filter{Kind: kind}) {
 			switch {
 			case ctx.Err() != nil:
-				return nil, context.Cause(ctx)
+				return context.Cause(ctx)
 			case errors.Is(err, store.ErrDamaged):
 				n.log.Warn("evidence is damaged", "hash", e.Hash)
-				continue
 			case err != nil:
-				return nil, err
-			case e.Unverified:
-				continue
-			}
-			if is, _ := verifyEvidence(f, kind, e.Value); is != nil {
-				all = append(all, reputationEvidence{e.Hash, is})
+				return err
+			case !e.Unverified:
+				to <- e
 			}
 		}
 	}
-	return all, nil
+	return nil
 }
 
 // The kinds of evidence, by the names of SPEC §12.3.
@@ -246,7 +267,7 @@ func (n *Node) Ingest(ctx context.Context, artifact wire.Value) (Ingested, error
 	full := false
 	err = n.withLedger(ctx, func(l *ledger) error {
 		in.Kept = len(l.kept)
-		full = in.Kept >= MaxEvidence && !l.kept[artifact.Hash()]
+		full = in.Kept >= l.most && !l.kept[artifact.Hash()]
 		return nil
 	})
 	switch {

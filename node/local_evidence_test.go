@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"testing"
 
 	"github.com/concordia-node/concordia/wire"
 )
@@ -32,4 +33,20 @@ func (r *recorder) Artifact(_ context.Context, id string) (wire.Value, error) {
 }
 func (r *recorder) Report(_ context.Context, report Reporting) (Reported, error) {
 	return recorded[Reported](r, "Report", report)
+}
+
+// A bundle has the newest receipts, as many as fit.
+func TestNewest(t *testing.T) {
+	var list []ownReceipt
+	for _, name := range []string{"a", "b", "c", "d"} {
+		list = append(list, ownReceipt{value: wire.Text(name)}) // 3 bytes
+	}
+	for _, test := range []struct{ most, size, want int }{
+		{4, 12, 4}, {5, 100, 4}, {3, 12, 3}, {0, 12, 0}, {4, 11, 3}, {4, 3, 1}, {4, 2, 0}, {4, 0, 0},
+	} {
+		got := newest(list, test.most, test.size)
+		if len(got) != test.want || test.want > 0 && got[test.want-1].value.Text() != "d" {
+			t.Errorf("at most %d of %d bytes: %v, want %d", test.most, test.size, got, test.want)
+		}
+	}
 }
