@@ -131,6 +131,11 @@ func TestIssuedIsBounded(t *testing.T) {
 	for range node.MaxIssued + 2 {
 		w.forward(time.Second)
 		all = append(all, must[node.Issued](w)(seller.Bundle(w.ctx, node.ReceiptFilter{})))
+		if len(all) > node.MaxIssued {
+			if list := must[[]node.Issued](w)(seller.Bundles(w.ctx)); len(list) != node.MaxIssued {
+				t.Errorf("after %d there are %d bundles", len(all), len(list))
+			}
+		}
 	}
 	list := must[[]node.Issued](w)(seller.Bundles(w.ctx))
 	if len(list) != node.MaxIssued || list[0].ID != all[len(all)-1].ID || list[len(list)-1].ID != all[2].ID {

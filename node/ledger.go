@@ -118,6 +118,11 @@ func (n *Node) readLedger(ctx context.Context) {
 	keys := l.keys
 	l.mu.RUnlock()
 	list, err := n.readEvidence(ctx)
+	l.read(list, keys, err)
+}
+
+// read enters what was read from disk with the keys of a time, and what came meanwhile.
+func (l *ledger) read(list []reputationEvidence, keys int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.fault = err; err == nil && l.keys == keys {

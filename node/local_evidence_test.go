@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/concordia-node/concordia/attest/reputation"
 	"github.com/concordia-node/concordia/wire"
 )
 
@@ -48,5 +49,38 @@ func TestNewest(t *testing.T) {
 		if len(got) != test.want || test.want > 0 && got[test.want-1].value.Text() != "d" {
 			t.Errorf("at most %d of %d bytes: %v, want %d", test.most, test.size, got, test.want)
 		}
+	}
+}
+
+// What comes while the evidence is read is in it; what was read with keys that do not
+// count any more is not used.
+func TestLedgerReads(t *testing.T) {
+	e := func(name string) reputationEvidence { return reputationEvidence{wire.HashOf(name), new(reputation.Evidence)} }
+	l := ledger{}
+	l.heard(e("before"))
+	if !l.isIdle() {
+		t.Error("it is read before anybody asks")
+	}
+	l.reading = make(chan struct{})
+	l.heard(e("came"))
+	l.read([]reputationEvidence{e("read")}, 0, nil)
+	l.heard(e("after"))
+	if len(l.kept) != 3 || !l.kept[wire.HashOf("came")] || !l.kept[wire.HashOf("after")] {
+		t.Errorf("it has %d", len(l.kept))
+	}
+	l.forget()
+	l.reading = make(chan struct{})
+	l.read([]reputationEvidence{e("read")}, 0, nil)
+	if l.known != nil {
+		t.Error("it was read with keys that do not count any more")
+	}
+	l.reading = make(chan struct{})
+	l.read([]reputationEvidence{e("read")}, 1, errReceipt)
+	if l.known != nil || l.fault == nil {
+		t.Error("it was read though that failed")
+	}
+	l.reading = make(chan struct{})
+	if l.read([]reputationEvidence{e("read")}, 1, nil); len(l.kept) != 1 {
+		t.Errorf("it has %d", len(l.kept))
 	}
 }
