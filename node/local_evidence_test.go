@@ -55,7 +55,9 @@ func TestNewest(t *testing.T) {
 // What comes while the evidence is read is in it; what was read with keys that do not
 // count any more is not used.
 func TestLedgerReads(t *testing.T) {
-	e := func(name string) reputationEvidence { return reputationEvidence{wire.HashOf(name), new(reputation.Evidence)} }
+	e := func(name string) reputationEvidence {
+		return reputationEvidence{wire.HashOf(name), new(reputation.Evidence)}
+	}
 	l := ledger{}
 	l.heard(e("before"))
 	if !l.isIdle() {
