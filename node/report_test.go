@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -198,7 +199,7 @@ func TestReportRefuses(t *testing.T) {
 		t.Error("the refusal does not say how to allow it")
 	}
 	for name, endpoints := range map[string][]string{
-		"in the clear": {plain}, "a query": {p.URL + "?x=1"}, "no URL": {"x"}, "too many": strings.Split(strings.Repeat(p.URL+" ", 17), " "),
+		"in the clear": {plain}, "a query": {p.URL + "?x=1"}, "no URL": {"x"}, "too many": slices.Repeat([]string{p.URL}, 17),
 	} {
 		o := buyer.opts
 		o.Dir, o.Policy.ReportTo = t.TempDir(), endpoints
