@@ -62,6 +62,16 @@
 // One process holds a directory. All state is rebuilt from it; a process that is
 // killed loses nothing that it acknowledged and does nothing twice.
 //
+// # Evidence
+//
+// Receipts of own sessions, and those of others that are shown to the node and verify, are
+// evidence. The first question about an agent has the node verify all that is on disk with
+// the keys of its contacts, and of ids that are keys; then it is kept up to date in memory
+// (package attest/reputation). What a node signs besides messages and receipts it makes
+// itself of receipts that stand: bundles, competence proofs, envelopes, responses to
+// queries, and reports to providers that the policy names. Each names this agent as who
+// says it.
+//
 // # Trust
 //
 // A relay is trusted with time and order, an invitation with nothing: who speaks is
