@@ -59,8 +59,9 @@ func (n *Node) useContacts(byID map[wire.AgentID]Contact) error {
 		}
 	}
 	n.contacts.mu.Lock()
-	defer n.contacts.mu.Unlock()
 	n.contacts.byID, n.contacts.keys = byID, book.Else(n.opts.Keys)
+	n.contacts.mu.Unlock()
+	n.ledger.forget()
 	return nil
 }
 

@@ -21,6 +21,7 @@
 //	contact.go, policy.go, mandate.go   with whom it deals, and how far it goes
 //	view.go, notice.go, health.go   what there is to see
 //	market.go, mail.go   what the home relay is used for beside sessions
+//	ledger.go, issue.go, report.go   what receipts prove, what is shown of them, and to whom
 //	evidence.go, bridge.go   what is made of sessions
 //	adoption.go, efficiency.go   what is done where there are none, and how that compares
 //	local*.go     the API for other processes; share.go: one directory, many processes
@@ -55,12 +56,22 @@
 // # On disk
 //
 //	transcripts.db   the messages of sessions, and receipts (package session/transcript)
-//	artifacts.db     receipts, approvals, mandates (package attest/store)
+//	artifacts.db     receipts and what is issued of them, approvals, mandates (package attest/store)
 //	node.db          contacts, sessions, positions in logs, notices, counts, notes of other dealings
 //	mail.db          the node's own relay, if it serves one
 //
 // One process holds a directory. All state is rebuilt from it; a process that is
 // killed loses nothing that it acknowledged and does nothing twice.
+//
+// # Evidence
+//
+// Receipts of own sessions, and those of others that are shown to the node and verify, are
+// evidence. The first question about an agent has the node verify all that is on disk with
+// the keys of its contacts, and of ids that are keys; then it is kept up to date in memory
+// (package attest/reputation). What a node signs besides messages and receipts it makes
+// itself of receipts that stand: bundles, competence proofs, envelopes, responses to
+// queries, and reports to providers that the policy names. Each names this agent as who
+// says it.
 //
 // # Trust
 //

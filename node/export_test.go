@@ -41,3 +41,9 @@ func Approvals(n *Node, id wire.SessionID) (count int) {
 
 // LoseDisk has a node's disk refuse from now on.
 func LoseDisk(n *Node) error { return n.disk.db.Close() }
+
+// KeepEvidence has a node keep only so much evidence.
+func KeepEvidence(n *Node, most int) { n.ledger.most = most }
+
+// ReportTimeout has a node wait for so long for what it asks others.
+func ReportTimeout(n *Node, d time.Duration) { n.outbound.Timeout = d }

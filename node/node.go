@@ -36,6 +36,7 @@ type Node struct {
 	deadlines   deadlines
 	notices     bell
 	inbox       inbox
+	ledger      ledger
 
 	beforeSending func() // of tests; may be nil
 
@@ -86,7 +87,7 @@ func New(opts Options) (*Node, error) {
 	n := &Node{
 		opts: opts, agent: wire.PlainDIDKey(opts.Agent), log: opts.Log,
 		table: newTable(), carriers: newCarriers(), deadlines: newDeadlines(),
-		notices: bell{rung: make(chan struct{})},
+		notices: bell{rung: make(chan struct{})}, ledger: ledger{most: MaxEvidence},
 	}
 	n.ctx, n.stop = context.WithCancelCause(context.Background())
 	n.stopping = n.ctx.Done()

@@ -70,6 +70,15 @@ type Policy struct {
 	// FlagAfter is how many sessions a counterparty may open, take signals or offers in,
 	// and leave without an agreement, before its invitations are flagged. 0: DefaultFlagAfter.
 	FlagAfter int `json:"flag_after,omitempty"`
+
+	// Revokers are whose revocation records count against what others issued. Whoever issued
+	// a mandate or an approval revokes it; receipts, which all parties made, are revoked by
+	// these alone (SPEC §9.6.4c).
+	Revokers []wire.AgentID `json:"revokers,omitempty"`
+
+	// ReportTo names the providers of reputation that sessions may be reported to, by the
+	// https URL of their endpoint (API.Report). Nobody: no session is reported.
+	ReportTo []string `json:"report_to,omitempty"`
 }
 
 // DefaultFlagAfter is the FlagAfter of a Policy that does not say.

@@ -45,7 +45,7 @@ func (p *Policy) check() error {
 			return fmt.Errorf("thresholds[%d]: term: an amount needs the term that has it", i)
 		}
 	}
-	return nil
+	return p.checkReportTo()
 }
 
 func (p *Policy) asksForMandates() bool {
@@ -229,9 +229,14 @@ func (t *Threshold) names(id wire.AgentID) bool {
 // verifier verifies what others have signed, with the revocations that are stored.
 func (n *Node) verifier(at time.Time) (attest.Verifier, error) {
 	f := attest.Verifier{Keys: n, Now: at}
-	revoked, _, err := n.artifacts.Revocations(f, nil)
+	revoked, _, err := n.artifacts.Revocations(f, n.opts.Policy.revokes)
 	f.Revocations = revoked
 	return f, err
+}
+
+// revokes reports whether an agent may revoke what others issued.
+func (p *Policy) revokes(agent wire.AgentID) bool {
+	return slices.ContainsFunc(p.Revokers, func(id wire.AgentID) bool { return wire.PlainDIDKey(id) == wire.PlainDIDKey(agent) })
 }
 
 // approved returns why a proposal is not approved, "" if it is. An approval names the
@@ -356,7 +361,10 @@ func (n *Node) keep(ctx context.Context, v wire.Value) (kind string, err error) 
 	if len(answers) == 1 && answers[0].Status == store.Refused {
 		return kind, errors.Join(errKind, answers[0].Err)
 	}
-	return kind, nil
+	if kind == "revocation" {
+		err = n.noteRevocation(v)
+	}
+	return kind, err
 }
 
 func has(v wire.Value, name string) bool {

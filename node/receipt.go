@@ -275,9 +275,10 @@ func (n *Node) completeReceipt(ctx context.Context, l *live) error {
 	if err := n.transcripts.PutReceipt(ctx, l.id, a.ID, receipt); err != nil {
 		return err
 	}
-	if _, err := n.artifacts.Add(ctx, n.now(), false, store.Candidate{Value: receipt, Kind: "attestation", Report: report}); err != nil {
+	if _, err := n.artifacts.Add(ctx, n.now(), false, store.Candidate{Value: receipt, Kind: receiptKind, Report: report}); err != nil {
 		return err
 	}
+	n.noteReceipt(receipt)
 	next.Done, next.Signatures = tip, nil
 	var ch change
 	ch.notice(ReceiptCompleted, "", "")

@@ -62,7 +62,7 @@ func (s *Score) answer(q *Query, service wire.AgentID, now time.Time) wire.M {
 			"fulfillment_rate": f.FulfillmentRate, "avg_concession_willingness": f.AvgConcession, "reasoning_rate": f.ReasoningRate,
 			"median_rounds_to_agreement": f.MedianRounds, "categories_active": f.Categories,
 		},
-		"context_specific": s.context(q), "flags": flags, "attestation_count": f.Attestations, "counterparty_count": f.Counterparties,
+		"context_specific": s.Context(q), "flags": flags, "attestation_count": f.Attestations, "counterparty_count": f.Counterparties,
 		"earliest_attestation": nil, "latest_attestation": nil,
 	}
 	if f.Attestations > 0 {
@@ -74,9 +74,10 @@ func (s *Score) answer(q *Query, service wire.AgentID, now time.Time) wire.M {
 	return m
 }
 
-// context is the score of the receipts of the kind that is asked about, one by one:
-// null where receipts cannot say.
-func (s *Score) context(q *Query) wire.M {
+// Context is the score of the receipts of the kind that a query asks about, for each of
+// category, value range and role that it names, by the names of a response: null where
+// receipts cannot say. (SPEC §9.6.7)
+func (s *Score) Context(q *Query) wire.M {
 	m := wire.M{}
 	if q.Category != "" {
 		m["category_score"], m["category_negotiations"] = s.part(func(a *account) bool { return q.covers(a.category) })

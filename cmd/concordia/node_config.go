@@ -266,6 +266,8 @@ what is usual. The file is YAML. Files that it names are relative to where it is
   policy:
     unknown: ask                  # invitations of strangers: ask, accept or refuse
     join_known: true
+    report_to: ["https://provider.example"]   # who may be told how sessions went; by default nobody
+    revokers: ["did:key:z6Mk..."]             # whose revocations of receipts count
     thresholds:
       - {name: over_1000, term: price, amount: 1000, currency: USD, needs: approval, by: ["did:key:z6Mk..."]}`,
 		Example: "  concordia node config --dir seller\n  CONCORDIA_RELAY=https://relay.example concordia node config --dir seller --json",

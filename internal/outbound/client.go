@@ -46,9 +46,10 @@ type Client struct {
 // An Error says why a request came to nothing. Why does not repeat what the other side
 // says; the cause, which may, is for errors.Is alone.
 type Error struct {
-	Host string // "" if the URL has none that could be asked
-	Why  error
-	err  error
+	Host   string // "" if the URL has none that could be asked
+	Why    error
+	Status int // of HTTP, of ErrStatus and ErrRedirect; else 0
+	err    error
 }
 
 func (e *Error) Error() string {
@@ -126,9 +127,13 @@ func (c *Client) ask(ctx context.Context, method, rawURL string, document []byte
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	body, err := c.exchange(ctx, method, u, document)
+	body, status, err := c.exchange(ctx, method, u, document)
 	if err != nil {
-		return nil, &Error{Host: u.Host, Why: why(ctx, err), err: err}
+		e := &Error{Host: u.Host, Why: why(ctx, err), err: err}
+		if e.Why == ErrStatus || e.Why == ErrRedirect {
+			e.Status = status
+		}
+		return nil, e
 	}
 	return body, nil
 }
@@ -174,7 +179,7 @@ func isHost(s string) bool {
 	return s != "" && len(s) <= 253
 }
 
-func (c *Client) exchange(ctx context.Context, method string, u *url.URL, document []byte) ([]byte, error) {
+func (c *Client) exchange(ctx context.Context, method string, u *url.URL, document []byte) (body []byte, status int, err error) {
 	transport := &http.Transport{
 		DialContext:            c.dialer().DialContext,
 		TLSClientConfig:        &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12},
@@ -185,7 +190,7 @@ func (c *Client) exchange(ctx context.Context, method string, u *url.URL, docume
 	}
 	request, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(document))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if method == http.MethodPost {
 		request.Header.Set("Content-Type", "application/json")
@@ -194,29 +199,29 @@ func (c *Client) exchange(ctx context.Context, method string, u *url.URL, docume
 	request.Header.Set("Accept", "application/json, */*;q=0.1")
 	response, err := transport.RoundTrip(request) // a http.Client would follow redirects
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer response.Body.Close()
 	switch encoding := response.Header.Get("Content-Encoding"); {
 	case response.StatusCode >= 300 && response.StatusCode < 400:
-		return nil, ErrRedirect
+		return nil, response.StatusCode, ErrRedirect
 	case response.StatusCode != http.StatusOK:
-		return nil, ErrStatus
+		return nil, response.StatusCode, ErrStatus
 	case encoding != "" && !strings.EqualFold(encoding, "identity"):
-		return nil, ErrEncoding
+		return nil, response.StatusCode, ErrEncoding
 	}
 	most := c.MaxBody
 	if most == 0 {
 		most = DefaultMaxBody
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, int64(most)+1))
+	body, err = io.ReadAll(io.LimitReader(response.Body, int64(most)+1))
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, response.StatusCode, err
 	case len(body) > most:
-		return nil, ErrTooLarge
+		return nil, response.StatusCode, ErrTooLarge
 	}
-	return body, ctx.Err() // a server that sees the connection close may still end its answer
+	return body, response.StatusCode, ctx.Err() // a server that sees the connection close may still end its answer
 }
 
 // control runs between the resolution of a name and the connection, for each address

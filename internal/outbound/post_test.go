@@ -67,8 +67,16 @@ func TestPostRefuses(t *testing.T) {
 		{"a compressed answer", s.URL + "/compressed", c, outbound.ErrEncoding},
 	} {
 		before := connected.Load()
-		if answer, err := test.by.Post(t.Context(), test.url, []byte(`{"secret":1}`)); !errors.Is(err, test.want) {
+		answer, err := test.by.Post(t.Context(), test.url, []byte(`{"secret":1}`))
+		if !errors.Is(err, test.want) {
 			t.Errorf("%s: Post = %q, %v, want %v", test.name, answer, err, test.want)
+		}
+		status := map[error]int{outbound.ErrRedirect: http.StatusTemporaryRedirect, outbound.ErrStatus: http.StatusTooManyRequests}[test.want]
+		if test.name == "another success" {
+			status = http.StatusCreated
+		}
+		if e, ok := errors.AsType[*outbound.Error](err); !ok || e.Status != status {
+			t.Errorf("%s: %#v, want status %d", test.name, err, status)
 		}
 		if test.by == strict && connected.Load() != before {
 			t.Errorf("%s: it was connected to", test.name)

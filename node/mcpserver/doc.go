@@ -14,7 +14,8 @@
 //	view.go       a session as results have it
 //	open.go, offer.go, answer.go, talk.go, invite.go, wait.go, lookup.go,
 //	authority.go, verify.go, negotiate.go, adoption.go, bridge.go   the tools, by what they are about
-//	resource.go   transcripts and receipts as they were signed; guide.go: prompts
+//	reputation.go, issue.go   what receipts prove of agents, and what an agent shows of its own
+//	resource.go   transcripts, receipts and what was issued, as signed; guide.go: prompts
 //
 // # Tools
 //

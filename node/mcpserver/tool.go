@@ -23,7 +23,7 @@ type tool struct {
 	reads    bool             // it changes nothing
 	waits    bool             // it is made to wait, and bounds that itself
 	repeats  bool             // doing it again changes nothing more
-	ends     bool             // it may end a session: it cannot be undone
+	ends     bool             // it may end a session, or tell others of it: it cannot be undone
 	messages wire.MessageType // the move that it makes; "": none
 
 	do func(ctx context.Context, c *call) (wire.M, error)

@@ -2,10 +2,10 @@ package mcpserver
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/concordia-node/concordia/attest"
+	"github.com/concordia-node/concordia/node"
 	"github.com/concordia-node/concordia/wire"
 	"github.com/concordia-node/concordia/wire/resolve"
 )
@@ -95,19 +95,22 @@ func (c *call) verifier(ctx context.Context, issuer wire.AgentID) (attest.Verifi
 
 // verdict is a report as a result has it. What rules say of the data is left out: it may
 // repeat it.
-func verdict(report wire.Report) wire.M {
+func verdict(report wire.Report) wire.M { return verdictOf(node.ChecksOf(report)) }
+
+// verdictOf is verdict of checks that the node made.
+func verdictOf(list []node.CheckView) wire.M {
 	checks, errs, warnings := wire.M{}, []any{}, []any{}
-	r := wire.M{"valid": report.Outcome() == wire.Passed}
-	for _, f := range report {
-		checks[f.Check] = f.Outcome.String()
-		if f.Outcome == wire.Passed {
+	r := wire.M{}
+	for _, f := range list {
+		checks[f.Check] = f.Outcome
+		if f.Outcome == wire.Passed.String() {
 			continue
 		}
-		m := wire.M{"check": f.Check, "outcome": f.Outcome.String()}
-		if v, ok := errors.AsType[*wire.Violation](f.Err); ok {
-			m["rule"], m["section"], m["text"] = v.Rule.Name, v.Rule.Section, v.Rule.Text
-			if isPlain(v.At) {
-				m["pointer"] = v.At
+		m := wire.M{"check": f.Check, "outcome": f.Outcome}
+		if f.Rule != nil {
+			m["rule"], m["section"], m["text"] = f.Rule.Name, f.Rule.Section, f.Text
+			if isPlain(f.Rule.At) {
+				m["pointer"] = f.Rule.At
 			}
 		}
 		if f.Optional {
@@ -119,7 +122,7 @@ func verdict(report wire.Report) wire.M {
 		}
 		errs = append(errs, m)
 	}
-	r["checks"], r["errors"], r["warnings"] = checks, errs, warnings
+	r["valid"], r["checks"], r["errors"], r["warnings"] = len(errs) == 0, checks, errs, warnings
 	return r
 }
 

@@ -89,12 +89,15 @@ func TestWaitIsCancelled(t *testing.T) {
 func TestResourcesAndPrompts(t *testing.T) {
 	w := newWorld(t)
 	seller, buyer := w.agent("seller", mcpserver.Options{}, nil), w.agent("buyer", mcpserver.Options{}, nil)
-	id := w.begin(seller, buyer, "")
+	id := w.begin(seller, buyer, `,"session_id":"urn:x:1"`)
+	if at(seller.call("concordia_transcript", `{"session_id":"urn:x:1"}`), "resource") != "concordia://session/urn%3Ax%3A1/transcript" {
+		t.Error("the resource of a session is not what it is read as")
+	}
 	if text := seller.InitializeResult().Instructions; strings.Count(text, "\n") != 20 {
 		t.Errorf("the instructions have %d lines", strings.Count(text, "\n"))
 	}
 	templates, err := seller.ListResourceTemplates(w.ctx, nil)
-	if err != nil || len(templates.ResourceTemplates) != 3 {
+	if err != nil || len(templates.ResourceTemplates) != 4 {
 		t.Errorf("%d templates (%v)", len(templates.ResourceTemplates), err)
 	}
 	read := func(uri string) (string, error) {
@@ -108,12 +111,12 @@ func TestResourcesAndPrompts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := read("concordia://session/" + id + "/transcript"); err != nil || got != doc.Canonical() {
+	if got, err := read("concordia://session/urn%3Ax%3A1/transcript"); err != nil || got != doc.Canonical() {
 		t.Errorf("transcript %.100q (%v)", got, err)
 	}
 	for _, uri := range []string{
-		"concordia://session/" + id + "/receipt", "concordia://session/" + id + "/commitment", "concordia://session/none/transcript", "concordia://session//transcript",
-		"concordia://session/a%20b/transcript", "concordia://session/" + id, "file:///etc/passwd",
+		"concordia://session/urn%3Ax%3A1/receipt", "concordia://session/urn%3Ax%3A1/commitment", "concordia://session/none/transcript", "concordia://session//transcript",
+		"concordia://session/a%20b/transcript", "concordia://session/urn%3Ax%3A1", "file:///etc/passwd",
 	} {
 		if got, err := read(uri); err == nil {
 			t.Errorf("%s is %.100q", uri, got)
@@ -121,7 +124,7 @@ func TestResourcesAndPrompts(t *testing.T) {
 	}
 	buyer.call("concordia_reject", `{"session_id":"`+id+`"}`)
 	seller.call("concordia_wait", `{"session_id":"`+id+`","until":"receipt"}`)
-	if got, err := read("concordia://session/" + id + "/receipt"); err != nil || !strings.Contains(got, `"concordia_attestation"`) {
+	if got, err := read("concordia://session/urn%3Ax%3A1/receipt"); err != nil || !strings.Contains(got, `"concordia_attestation"`) {
 		t.Errorf("receipt %.100q (%v)", got, err)
 	}
 	prompts, err := seller.ListPrompts(w.ctx, nil)
