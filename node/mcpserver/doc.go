@@ -14,6 +14,7 @@
 //	view.go       a session as results have it
 //	open.go, offer.go, answer.go, talk.go, invite.go, wait.go, lookup.go,
 //	authority.go, verify.go, negotiate.go   the tools, by what they are about
+//	market.go     what the tools of a market share: entry.go, directory.go, profile.go, discovery.go
 //	resource.go   transcripts and receipts as they were signed; guide.go: prompts
 //
 // # Tools
