@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,6 +31,27 @@ type world struct {
 	url    string
 	relay  *httptest.Server
 	market *market.Market // nil: the relay has none
+
+	lies atomic.Pointer[map[string]lie] // by operation of the market; nil: it is honest
+}
+
+// A lie is what a market makes of its answer.
+type lie func(wire.Value) wire.Value
+
+// lying has a service answer as the world's lies say.
+func (w *world) lying(s relay.Service) relay.Service {
+	for i := range s.Operations {
+		o := &s.Operations[i]
+		do := o.Do
+		o.Do = func(ctx context.Context, c *relay.Call) (wire.Value, error) {
+			v, err := do(ctx, c)
+			if lies := w.lies.Load(); lies != nil && err == nil && (*lies)[o.Name] != nil {
+				v = (*lies)[o.Name](v)
+			}
+			return v, err
+		}
+	}
+	return s
 }
 
 func newWorld(tb testing.TB) *world {
@@ -57,7 +79,7 @@ func newWorldOf(tb testing.TB, stalls *market.Limits, change func(*relay.Limits)
 		if w.market, err = market.Open(ctx, driver, market.Options{Limits: *stalls, Now: time.Now}); err != nil {
 			tb.Fatal(err)
 		}
-		services = append(services, w.market.Service())
+		services = append(services, w.lying(w.market.Service()))
 	}
 	handler := relay.NewServer(mail, &relay.ServerOptions{Services: services})
 	server := httptest.NewServer(handler)
