@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/concordia-node/concordia/node"
 	"github.com/concordia-node/concordia/node/mcpserver"
@@ -304,9 +305,9 @@ func TestMatchNotice(t *testing.T) {
 		return list, at(v, "last")
 	}
 	seller.call("concordia_open_session", `{"responder_id":"`+string(agent("buyer"))+`","terms":`+camera+`}`)
-	list, last := told("0") // of the invitation: the buyer is connected
+	_, last := told("0") // of the invitation: the buyer is connected
 	seller.call("concordia_post_have", `{`+sells+`}`)
-	list, last = told(last)
+	list, last := told(last)
 	if len(list) != 1 || at(list[0], "kind") != "match" || at(list[0], "entry_id") != want {
 		t.Fatalf("notices %v, want one of %s and not of %s", list, want, quiet)
 	}
@@ -317,5 +318,29 @@ func TestMatchNotice(t *testing.T) {
 	seller.call("concordia_post_have", `{`+sells+`}`)
 	if list, _ = told(last); len(list) != 1 || at(list[0], "entry_id") != want {
 		t.Errorf("notices after somebody has asked: %v", list)
+	}
+}
+
+// Who does not hear what became of a post is told how to make the same one again, which
+// happens once.
+func TestPostAgain(t *testing.T) {
+	w := newWorld(t)
+	c := w.agent("buyer", mcpserver.Options{Patience: 500 * time.Millisecond}, nil)
+	c.call("concordia_want_registry_stats", `{}`) // registered
+	lost := make(chan struct{})
+	w.lies.Store(&map[string]lie{"market_post": func(v wire.Value) wire.Value { <-lost; return v }})
+	v := c.refused("concordia_post_want", `{`+buys+`}`)
+	id := at(v, "repeat", "want_id")
+	if at(v, "code") != "timeout" || !strings.HasPrefix(id, "want_") {
+		t.Errorf("a post whose answer is lost: %s", v)
+	}
+	w.lies.Store(nil)
+	close(lost)
+	later := w.connect(c.node, mcpserver.Options{})
+	if v = later.call("concordia_post_want", `{`+buys+`,"want_id":"`+id+`"}`); at(v, "number") != "1" || at(v, "want_id") != id {
+		t.Errorf("the same again: %s", v)
+	}
+	if v = later.call("concordia_want_registry_stats", `{}`); at(v, "active_wants") != "1" {
+		t.Errorf("stats: %s", v)
 	}
 }
