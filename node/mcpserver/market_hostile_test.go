@@ -230,7 +230,7 @@ func TestMarketRate(t *testing.T) {
 	for range 1000 {
 		r, err := c.raw("concordia_want_registry_stats", `{}`)
 		v := result(t, r, err)
-		if !r.IsError {
+		if !r.IsError || at(v, "code") == "timeout" { // of a machine that is busy
 			continue
 		}
 		if at(v, "code") != "unreachable" || at(v, "retry_after") == "" || !strings.Contains(at(v, "error"), "rate") {

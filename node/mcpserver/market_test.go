@@ -325,22 +325,22 @@ func TestMatchNotice(t *testing.T) {
 // happens once.
 func TestPostAgain(t *testing.T) {
 	w := newWorld(t)
-	c := w.agent("buyer", mcpserver.Options{Patience: 500 * time.Millisecond}, nil)
+	c := w.agent("buyer", mcpserver.Options{}, nil)
 	c.call("concordia_want_registry_stats", `{}`) // registered
+	hasty := w.connect(c.node, mcpserver.Options{Patience: time.Second})
 	lost := make(chan struct{})
 	w.lies.Store(&map[string]lie{"market_post": func(v wire.Value) wire.Value { <-lost; return v }})
-	v := c.refused("concordia_post_want", `{`+buys+`}`)
+	v := hasty.refused("concordia_post_want", `{`+buys+`}`)
 	id := at(v, "repeat", "want_id")
 	if at(v, "code") != "timeout" || !strings.HasPrefix(id, "want_") {
 		t.Errorf("a post whose answer is lost: %s", v)
 	}
 	w.lies.Store(nil)
 	close(lost)
-	later := w.connect(c.node, mcpserver.Options{})
-	if v = later.call("concordia_post_want", `{`+buys+`,"want_id":"`+id+`"}`); at(v, "number") != "1" || at(v, "want_id") != id {
+	if v = c.call("concordia_post_want", `{`+buys+`,"want_id":"`+id+`"}`); at(v, "number") != "1" || at(v, "want_id") != id {
 		t.Errorf("the same again: %s", v)
 	}
-	if v = later.call("concordia_want_registry_stats", `{}`); at(v, "active_wants") != "1" {
+	if v = c.call("concordia_want_registry_stats", `{}`); at(v, "active_wants") != "1" {
 		t.Errorf("stats: %s", v)
 	}
 }
