@@ -78,7 +78,7 @@ func (n *Node) carrier(url string) (*carrier, error) {
 	c := &carrier{node: n, url: url, used: now, room: make(chan struct{}, maxAttending)}
 	opts := relay.ClientOptions{
 		URL: url, Agent: n.agent, Signer: n.opts.Key, Keys: n, Cursors: c, Tokens: c,
-		Handle: c.handle, Up: c.up, Invited: c.invited, Changed: c.changed, Accused: c.accused,
+		Handle: c.handle, Up: c.up, Invited: c.invited, Changed: c.changed, Accused: c.accused, Told: c.told,
 		Now: n.opts.Now, Random: n.opts.Random, Logger: n.log, Timing: n.opts.Timing,
 		TLS: &tls.Config{RootCAs: n.opts.Roots, MinVersion: tls.VersionTLS12},
 	}

@@ -183,6 +183,7 @@ const (
 	ReceiptDiffers   Kind = "receipt_differs" // a party signed another receipt than the one that follows from the transcript
 	MandateBroken    Kind = "mandate"         // a party did what its mandate does not allow
 	MessageLate      Kind = "late"            // an admitted message came when the time was up, and changes nothing
+	MatchCame        Kind = "match"           // the market says that something new matches a want or a have of this agent
 )
 
 // A Notice is something that happened. Notices are numbered from 1 and kept across
@@ -196,7 +197,8 @@ type Notice struct {
 	Type    wire.MessageType `json:"type,omitempty"`
 	State   protocol.State   `json:"state,omitempty"`
 	Len     int              `json:"messages,omitempty"`
-	Detail  string           `json:"detail,omitempty"` // words of this node; no terms, no reasoning
+	Detail  string           `json:"detail,omitempty"`   // words of this node; no terms, no reasoning
+	Entry   string           `json:"entry_id,omitempty"` // of MatchCame: the own want or have
 	Flags   []string         `json:"flags,omitempty"`
 }
 

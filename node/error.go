@@ -21,7 +21,9 @@ const (
 	CodeNotAgreed   Code = "not_agreed"  // the session has no agreement, or no end yet
 	CodeEnded       Code = "ended"       // the relay takes nothing more for the session
 	CodeRefused     Code = "refused"     // the relay or the node refuses: too many, too large, too fast
-	CodeMisconduct  Code = "misconduct"  // the relay of the session has misbehaved: nothing goes on there
+	CodeTaken       Code = "taken"       // something else has the id
+	CodeNoMarket    Code = "no_market"   // there is no home relay, or it has no market
+	CodeMisconduct  Code = "misconduct"  // the relay of the session has misbehaved: nothing goes on there; or its market
 	CodeUnreachable Code = "unreachable" // nobody answered: it can be tried again
 	CodeClosed      Code = "closed"      // the node is stopping
 	CodeInternal    Code = "internal"    // the node could not: its log says why
@@ -38,6 +40,9 @@ type Error struct {
 	Needs   []Need             `json:"needs,omitempty"`       // of CodeNeeds
 	Missed  []wire.Value       `json:"missed,omitempty"`      // of CodeConflict: messages that came first, and were taken note of
 	Tip     wire.Hash          `json:"tip,omitzero"`          // of CodeConflict
+
+	Limit      string `json:"limit,omitempty"`       // of CodeRefused: the published limit of the relay that was exceeded
+	RetryAfter int    `json:"retry_after,omitempty"` // seconds until it makes sense to try again
 
 	err error
 }

@@ -35,6 +35,7 @@ type Node struct {
 	carriers    carriers
 	deadlines   deadlines
 	notices     bell
+	matches     matchBoard
 	inbox       inbox
 	ledger      ledger
 

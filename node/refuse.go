@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/concordia-node/concordia/internal/groupcommit"
 	"github.com/concordia-node/concordia/internal/outbound"
@@ -71,9 +73,9 @@ func broken(v *wire.Violation, err error) *Error {
 }
 
 func ofRelay(r *relay.Error, err error) *Error {
-	e := &Error{Code: CodeRefused, Message: fmt.Sprintf("the relay refuses: %s", r.Code), err: err}
-	if r.Limit != "" {
-		e.Message += " (" + r.Limit + ")"
+	e := &Error{Code: CodeRefused, Message: "the relay refuses: " + word(string(r.Code)), Limit: word(r.Limit), RetryAfter: int(r.RetryAfter / time.Second), err: err}
+	if e.Limit != "" {
+		e.Message += " (" + e.Limit + ")"
 	}
 	switch r.Code {
 	case relay.CodeNotFound:
@@ -84,10 +86,22 @@ func ofRelay(r *relay.Error, err error) *Error {
 		e.Code = CodeUnreachable
 	case relay.CodeRejected:
 		if r.Violation != nil {
-			e.Rule = &RuleView{Section: r.Violation.Rule.Section, Name: r.Violation.Rule.Name, Class: r.Violation.Rule.Class, At: r.Violation.At}
+			e.Rule = &RuleView{Section: word(r.Violation.Rule.Section), Name: word(r.Violation.Rule.Name), Class: r.Violation.Rule.Class, At: r.Violation.At}
 		}
 	}
 	return e
+}
+
+// word returns the name of a code, a limit or a rule as a relay says it, or nothing if it
+// is no name: errors do not repeat what others wrote.
+func word(s string) string {
+	const most = 64
+	if len(s) > most || strings.ContainsFunc(s, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.'
+	}) {
+		return ""
+	}
+	return s
 }
 
 // kindOf says of an error what a log may have: which rule, which refusal, what kind of

@@ -147,6 +147,21 @@ func talk(ctx context.Context, a, b *correspondent, session wire.SessionID, stop
 	}
 }
 
+// startKilled starts a relay that may have been killed at the same address.
+func startKilled(t *testing.T, dir, listen string, args ...string) *relayProcess {
+	t.Helper()
+	var failed error
+	for range 50 { // the port may be taken for a moment
+		p, err := startRelay(os.Args[0], dir, nil, append([]string{"--listen", listen, "--dir", "mail", "--limits", "limits.json"}, args...)...)
+		if err == nil {
+			return p
+		}
+		failed = err
+	}
+	t.Fatalf("starting the relay: %v", failed)
+	return nil
+}
+
 // A relay that is killed again and again while 32 clients use it loses nothing that it
 // acknowledged, and each client's application gets each message once, in the order of
 // the chain. What is left in the mail fits together.
@@ -158,16 +173,7 @@ func TestRelayKilled(t *testing.T) {
 	listen := "127.0.0.1:0"
 	start := func() *relayProcess {
 		t.Helper()
-		var failed error
-		for range 50 { // the port may be taken for a moment
-			p, err := startRelay(os.Args[0], dir, nil, "--listen", listen, "--dir", "mail", "--limits", "limits.json")
-			if err == nil {
-				return p
-			}
-			failed = err
-		}
-		t.Fatalf("starting the relay: %v", failed)
-		return nil
+		return startKilled(t, dir, listen)
 	}
 	p := start()
 	defer func() { _ = p.cmd.Process.Kill(); _ = p.cmd.Wait() }()

@@ -11,7 +11,7 @@ import (
 // instructions teach a model how to negotiate here.
 const instructions = `You negotiate for your owner through a Concordia node. It holds your key and signs what you say; the other party has a node of its own.
 1. Who you are, and whom you know: concordia_contacts.
-2. To begin: concordia_open_session with responder_id and terms, or concordia_negotiate.
+2. To begin: concordia_open_session with responder_id and terms, or concordia_negotiate. To find somebody: concordia_post_want or concordia_post_have, then agent_discovery_recommend or concordia_find_matches.
 3. To answer an invitation: concordia_invitations, concordia_join, then concordia_accept_session or concordia_decline_session.
 4. Offer with concordia_propose; answer an offer with concordia_counter, concordia_accept or concordia_reject.
 5. After each step call concordia_wait: nobody calls you. Call it again when it says timed_out.

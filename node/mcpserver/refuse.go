@@ -20,6 +20,8 @@ var refusalMembers = []param{
 	{name: "section", kind: text, text: "of SPEC, of the rule that was broken"},
 	{name: "rule", kind: text, text: "that was broken"},
 	{name: "pointer", kind: text, text: "JSON pointer of what breaks it"},
+	{name: "limit", kind: text, text: "of the relay, that was exceeded"},
+	{name: "retry_after", kind: integer, text: "seconds until it makes sense to try again"},
 	{name: "session_id", kind: id},
 	{name: "repeat", kind: object, text: "arguments with which the same call can be made again, and happens once"},
 	{name: "state", kind: text, text: "of the session"},
@@ -60,6 +62,12 @@ func (c *call) refusal(ctx context.Context, err error) wire.M {
 			say = c.broken(e)
 			r["section"], r["rule"] = e.Rule.Section, e.Rule.Name
 			c.point(r, e.Rule.At, words)
+		}
+		if e.Limit != "" {
+			r["limit"] = e.Limit
+		}
+		if e.RetryAfter > 0 {
+			r["retry_after"] = e.RetryAfter
 		}
 		c.needs(r, e.Needs, words)
 		c.missed(e.Missed, words)

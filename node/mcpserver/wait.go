@@ -120,6 +120,9 @@ func (c *call) news(ctx, short context.Context) (wire.M, error) {
 		if n.State != "" {
 			m["state"] = stateName(n.State)
 		}
+		if n.Entry != "" {
+			m["entry_id"] = n.Entry
+		}
 		if n.Detail != "" && isPlainText(n.Detail) {
 			m["detail"] = n.Detail
 		}
@@ -130,7 +133,7 @@ func (c *call) news(ctx, short context.Context) (wire.M, error) {
 	c.mu.Unlock()
 	r := wire.M{"timed_out": len(list) == 0, "notices": all, "last": last}
 	if len(list) > 0 {
-		r["next"] = "For an invitation: concordia_invitations. For a session: concordia_session_status."
+		r["next"] = "For an invitation: concordia_invitations. For a session: concordia_session_status. For a match of an entry of yours: concordia_find_matches."
 	}
 	return r, nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,18 +20,47 @@ import (
 	"github.com/concordia-node/concordia/node/mcpserver"
 	"github.com/concordia-node/concordia/relay"
 	"github.com/concordia-node/concordia/relay/boltmail"
+	"github.com/concordia-node/concordia/relay/market"
 	"github.com/concordia-node/concordia/wire"
 )
 
 // A world is a relay, and agents that reach their nodes over MCP alone.
 type world struct {
 	testing.TB
-	ctx   context.Context
-	url   string
-	relay *httptest.Server
+	ctx    context.Context
+	url    string
+	relay  *httptest.Server
+	market *market.Market // nil: the relay has none
+
+	lies atomic.Pointer[map[string]lie] // by operation of the market; nil: it is honest
+}
+
+// A lie is what a market makes of its answer.
+type lie func(wire.Value) wire.Value
+
+// lying has a service answer as the world's lies say.
+func (w *world) lying(s relay.Service) relay.Service {
+	for i := range s.Operations {
+		o := &s.Operations[i]
+		do := o.Do
+		o.Do = func(ctx context.Context, c *relay.Call) (wire.Value, error) {
+			v, err := do(ctx, c)
+			if lies := w.lies.Load(); lies != nil && err == nil && (*lies)[o.Name] != nil {
+				v = (*lies)[o.Name](v)
+			}
+			return v, err
+		}
+	}
+	return s
 }
 
 func newWorld(tb testing.TB) *world {
+	tb.Helper()
+	return newWorldOf(tb, &market.Limits{}, func(*relay.Limits) {})
+}
+
+// newWorldOf starts a relay with limits, and with a market unless its limits are nil.
+func newWorldOf(tb testing.TB, stalls *market.Limits, change func(*relay.Limits)) *world {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	driver, err := boltmail.Open(filepath.Join(tb.TempDir(), "mail.db"))
@@ -38,11 +68,20 @@ func newWorld(tb testing.TB) *world {
 		tb.Fatal(err)
 	}
 	limits := relay.Limits{FreeSpace: 1, AppendsPerSecond: 1 << 30, AppendBurst: 1 << 30, CallsPerSecond: 1 << 30, CallBurst: 1 << 30, Undelivered: 1 << 30, UndeliveredSender: 1 << 30}
+	change(&limits)
 	mail, err := relay.NewMailboxes(ctx, driver, relay.Options{Now: time.Now, Random: rand.Reader, Limits: limits})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	handler := relay.NewServer(mail, nil)
+	w := &world{TB: tb, ctx: ctx}
+	var services []relay.Service
+	if stalls != nil {
+		if w.market, err = market.Open(ctx, driver, market.Options{Limits: *stalls, Now: time.Now}); err != nil {
+			tb.Fatal(err)
+		}
+		services = append(services, w.lying(w.market.Service()))
+	}
+	handler := relay.NewServer(mail, &relay.ServerOptions{Services: services})
 	server := httptest.NewServer(handler)
 	tb.Cleanup(func() {
 		cancel()
@@ -55,7 +94,8 @@ func newWorld(tb testing.TB) *world {
 			tb.Error(err)
 		}
 	})
-	return &world{TB: tb, ctx: ctx, url: server.URL, relay: server}
+	w.url, w.relay = server.URL, server
+	return w
 }
 
 func key(name string) wire.PrivateKey {

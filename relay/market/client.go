@@ -292,6 +292,21 @@ func (c *Client) Unpublish(ctx context.Context) error {
 	return err
 }
 
+// Stats are how much there is at a market, as it says: what has expired and was not swept
+// yet counts, too.
+type Stats struct{ Wants, Haves, Listings, Profiles int64 }
+
+// Stats asks how much there is.
+func (c *Client) Stats(ctx context.Context) (Stats, error) {
+	v, err := c.Relay.Call(ctx, "market_stats", wire.M{})
+	if err != nil {
+		return Stats{}, err
+	}
+	r := wire.Read(v, "", relay.RuleAnswer)
+	count := func(name string) int64 { return r.Int(name, 0, wire.MaxSafeInteger) }
+	return Stats{count("wants"), count("haves"), count("listings"), count("profiles")}, r.Err()
+}
+
 // A Profile is one that the market shows, with what verifying it said. Nothing of it is
 // the agent's word but what Signed returns, and that only if Report has no error.
 type Profile struct {

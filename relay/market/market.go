@@ -165,14 +165,37 @@ func (m *Market) forgetEntries(removed []*match.Posted) {
 
 // Counts returns how many wants, haves, listings and profiles there are.
 func (m *Market) Counts() map[string]int64 {
-	all := map[string]int64{"wants": 0, "haves": 0, "listings": 0, "profiles": 0, "bytes": 0}
+	all := map[string]int64{}
+	for name := range counters {
+		all[name] = 0
+	}
 	_ = m.driver.View(context.Background(), func(r relay.Reader) error { // the relay says itself when it cannot be read
-		for name, key := range map[string]string{"wants": countWants, "haves": countHaves, "listings": countListings, "profiles": countProfiles, "bytes": countBytes} {
+		for name, key := range counters {
 			all[name] = int64(number(r.Get(key)))
 		}
 		return nil
 	})
 	return all
+}
+
+// doStats says how much there is. The counters are kept with what they count: nothing is
+// looked through.
+func (m *Market) doStats(ctx context.Context, c *relay.Call) (wire.Value, error) {
+	if err := c.Request.Err(); err != nil {
+		return wire.Value{}, err
+	}
+	all := wire.M{}
+	err := m.driver.View(ctx, func(r relay.Reader) error {
+		for name, key := range counters {
+			all[name] = number(r.Get(key))
+		}
+		return nil
+	})
+	if err != nil {
+		return wire.Value{}, err
+	}
+	delete(all, "bytes") // the operator's
+	return wire.Encode(all)
 }
 
 //go:embed schemas.json
@@ -203,6 +226,7 @@ func (m *Market) Service() relay.Service {
 			{Name: "market_unpublish", Summary: "Take the profile back.", Do: m.doUnpublish, Codes: []relay.Code{relay.CodeNotFound}},
 			{Name: "market_profile", Summary: "Show the profile of an agent.", Members: "agent_id", Do: m.doProfile, Codes: []relay.Code{relay.CodeNotFound}},
 			{Name: "market_profiles", Summary: "Search profiles.", Members: "category? offer_type? after?", Do: m.doProfiles},
+			{Name: "market_stats", Summary: "Say how much there is.", Do: m.doStats},
 		},
 	}
 }

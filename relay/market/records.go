@@ -31,6 +31,9 @@ const (
 	countBytes    = keyCount + "b"
 )
 
+// counters are the counts of all agents, by their names in health and metrics.
+var counters = map[string]string{"wants": countWants, "haves": countHaves, "listings": countListings, "profiles": countProfiles, "bytes": countBytes}
+
 func countOf(k match.Kind) string {
 	if k == match.Want {
 		return countWants

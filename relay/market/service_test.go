@@ -105,6 +105,9 @@ func TestOperator(t *testing.T) {
 	if _, err := w.as("seller").List(w.ctx, wire.M{}); err != nil {
 		t.Fatal(err)
 	}
+	if s, err := w.as("buyer").Stats(w.ctx); err != nil || s != (market.Stats{Wants: 1, Haves: 2, Listings: 1}) {
+		t.Errorf("Stats: %+v, %v", s, err)
+	}
 	for path, want := range map[string][]string{
 		"/healthz":                     {`"market":{"bytes":`, `"haves":2,"listings":1,"profiles":0,"wants":1}`},
 		"/metrics":                     {"concordia_relay_market_haves 2", "concordia_relay_market_wants 1", `concordia_relay_operations_total{code="ok",op="market_post"} 3`},
@@ -225,6 +228,7 @@ func TestOpenAPI(t *testing.T) {
 	call("market_profile", wire.M{"agent_id": "anna"})
 	call("market_profiles", wire.M{"offer_type": "basic"})
 	call("market_unpublish", wire.M{})
+	call("market_stats", wire.M{})
 	check("market_limits", published)
 	info, err := wire.Parse([]byte(w.get("/.well-known/concordia-relay")), wire.DocumentLimits)
 	if err != nil {
@@ -267,6 +271,7 @@ func TestRequests(t *testing.T) {
 		{"market_matches", wire.M{"id": "want_1", "after": -1}},
 		{"market_agents", wire.M{"after": ""}},
 		{"market_agent", wire.M{}},
+		{"market_stats", wire.M{"of": "anna"}},
 	} {
 		_, err := w.as("anna").Relay.Call(w.ctx, test.op, test.request)
 		if relay.CodeOf(err) != relay.CodeBadRequest && !(test.op == "market_post" && relay.CodeOf(err) == relay.CodeRejected) {

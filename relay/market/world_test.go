@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +36,10 @@ type world struct {
 	market *market.Market
 	server *httptest.Server
 	relay  *relay.Server
+
+	// afterUpdate and afterView, if they are set, are run once: between a transaction of the
+	// market and what the market does then.
+	afterUpdate, afterView atomic.Pointer[func()]
 
 	mu     sync.Mutex
 	now    time.Time
@@ -67,6 +72,28 @@ func (w *world) pass(d time.Duration) {
 	w.now = w.now.Add(d)
 }
 
+// A seam is a driver between whose steps a test can do something.
+type seam struct {
+	relay.Driver
+	w *world
+}
+
+func (s *seam) Update(ctx context.Context, f func(relay.Tx) error) error {
+	err := s.Driver.Update(ctx, f)
+	if then := s.w.afterUpdate.Swap(nil); then != nil {
+		(*then)()
+	}
+	return err
+}
+
+func (s *seam) View(ctx context.Context, f func(relay.Reader) error) error {
+	err := s.Driver.View(ctx, f)
+	if then := s.w.afterView.Swap(nil); then != nil {
+		(*then)()
+	}
+	return err
+}
+
 // open opens the mail, the market in it, and a server.
 func (w *world) open() {
 	w.Helper()
@@ -78,7 +105,7 @@ func (w *world) open() {
 	if err != nil {
 		w.Fatal(err)
 	}
-	if w.market, err = market.Open(context.Background(), w.mail, market.Options{Limits: w.limits, Now: w.clock, FreeSpace: w.free}); err != nil {
+	if w.market, err = market.Open(context.Background(), &seam{w.mail, w}, market.Options{Limits: w.limits, Now: w.clock, FreeSpace: w.free}); err != nil {
 		w.Fatal(err)
 	}
 	w.relay = relay.NewServer(boxes, &relay.ServerOptions{Services: []relay.Service{w.market.Service()}})
