@@ -224,6 +224,14 @@ func (n *Node) address(url string) string {
 
 // Position implements [relay.Cursors].
 func (c *carrier) Position(_ context.Context, id wire.SessionID) (relay.Position, error) {
+	if isMail(id) {
+		var r mailRecord
+		known, err := c.node.disk.get(bucketMail, string(id), &r)
+		if err != nil || !known || r.Relay != c.url {
+			return relay.Position{}, err
+		}
+		return r.At, nil
+	}
 	var rec record
 	known, err := c.node.disk.get(bucketSessions, string(id), &rec)
 	if err != nil || !known || rec.Relay != c.url {
@@ -259,6 +267,7 @@ func (c *carrier) up(context.Context) {
 	n := c.node
 	if c.url == n.opts.Relay {
 		n.begin(n.tellConsents)
+		n.begin(n.settleAllMail)
 	}
 	n.table.mu.Lock()
 	var all []*live
@@ -282,6 +291,12 @@ func (c *carrier) up(context.Context) {
 // changed is told by the relay of a session that somebody joined, or that is over.
 func (c *carrier) changed(ctx context.Context, info relay.SessionInfo) {
 	n := c.node
+	if isMail(info.Session) {
+		if err := c.noteMail(ctx, info); err != nil && ctx.Err() == nil {
+			n.log.Error("taking note of a mail session", "session", info.Session, "why", kindOf(err))
+		}
+		return
+	}
 	l, err := n.acquire(info.Session)
 	if err != nil {
 		return // none of this node's
@@ -339,6 +354,10 @@ func (c *carrier) accused(ctx context.Context, m *relay.Misconduct) {
 	n := c.node
 	if m.Session == "" {
 		n.log.Error("the relay speaks gibberish", "relay", c.url)
+		return
+	}
+	if isMail(m.Session) {
+		c.accuseMail(ctx, m)
 		return
 	}
 	l, err := n.acquire(m.Session)

@@ -21,6 +21,7 @@
 //	contact.go, policy.go, mandate.go   with whom it deals, and how far it goes
 //	view.go, notice.go, health.go   what there is to see
 //	market.go, mail.go   what the home relay is used for beside sessions
+//	mailbox.go, post.go, archive.go   mail: what comes, what is sent and read, what is kept
 //	evidence.go, adoption.go, bridge.go   what is made of sessions, and done where there are none
 //	local*.go     the API for other processes; share.go: one directory, many processes
 //

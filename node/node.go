@@ -35,6 +35,7 @@ type Node struct {
 	carriers    carriers
 	deadlines   deadlines
 	notices     bell
+	letters     bell // rung when mail sessions change
 	inbox       inbox
 
 	beforeSending func() // of tests; may be nil
@@ -86,7 +87,7 @@ func New(opts Options) (*Node, error) {
 	n := &Node{
 		opts: opts, agent: wire.PlainDIDKey(opts.Agent), log: opts.Log,
 		table: newTable(), carriers: newCarriers(), deadlines: newDeadlines(),
-		notices: bell{rung: make(chan struct{})},
+		notices: bell{rung: make(chan struct{})}, letters: bell{rung: make(chan struct{})},
 	}
 	n.ctx, n.stop = context.WithCancelCause(context.Background())
 	n.stopping = n.ctx.Done()
