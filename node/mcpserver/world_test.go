@@ -32,12 +32,21 @@ type world struct {
 
 func newWorld(tb testing.TB) *world {
 	tb.Helper()
+	return newWorldOf(tb, generous())
+}
+
+// generous are the limits of a relay that a test does not want to meet.
+func generous() relay.Limits {
+	return relay.Limits{FreeSpace: 1, AppendsPerSecond: 1 << 30, AppendBurst: 1 << 30, CallsPerSecond: 1 << 30, CallBurst: 1 << 30, Undelivered: 1 << 30, UndeliveredSender: 1 << 30}
+}
+
+func newWorldOf(tb testing.TB, limits relay.Limits) *world {
+	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	driver, err := boltmail.Open(filepath.Join(tb.TempDir(), "mail.db"))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	limits := relay.Limits{FreeSpace: 1, AppendsPerSecond: 1 << 30, AppendBurst: 1 << 30, CallsPerSecond: 1 << 30, CallBurst: 1 << 30, Undelivered: 1 << 30, UndeliveredSender: 1 << 30}
 	mail, err := relay.NewMailboxes(ctx, driver, relay.Options{Now: time.Now, Random: rand.Reader, Limits: limits})
 	if err != nil {
 		tb.Fatal(err)
