@@ -124,6 +124,9 @@ func (n *Node) sweepCarriers(now time.Time) {
 		needed[r.Relay] = needed[r.Relay] || r.live()
 		return true
 	})
+	if err == nil {
+		err = n.liveMail(func(r *mailRecord) { needed[r.Relay] = true })
+	}
 	if err != nil {
 		n.log.Error("looking for connections that are not needed", "why", kindOf(err))
 		return
@@ -206,6 +209,7 @@ func (n *Node) links() (list []Link) {
 		}
 		return true
 	})
+	_ = n.liveMail(func(r *mailRecord) { count[r.Relay]++ })
 	n.carriers.mu.Lock()
 	defer n.carriers.mu.Unlock()
 	for url, c := range n.carriers.byURL {
@@ -267,8 +271,8 @@ func (c *carrier) up(context.Context) {
 	n := c.node
 	if c.url == n.opts.Relay {
 		n.begin(n.tellConsents)
-		n.begin(n.settleAllMail)
 	}
+	n.begin(c.settleAllMail)
 	n.table.mu.Lock()
 	var all []*live
 	for _, l := range n.table.byID {

@@ -56,7 +56,7 @@
 //
 //	transcripts.db   the messages of sessions, and receipts (package session/transcript)
 //	artifacts.db     receipts, approvals, mandates (package attest/store)
-//	node.db          contacts, sessions, positions in logs, notices, counts
+//	node.db          contacts, sessions, positions in logs, notices, counts, mail and its archives
 //	mail.db          the node's own relay, if it serves one
 //
 // One process holds a directory. All state is rebuilt from it; a process that is

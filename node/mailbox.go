@@ -365,15 +365,25 @@ func (n *Node) settleMail(ctx context.Context, id wire.SessionID) error {
 	return c.noteMail(context.WithoutCancel(ctx), info)
 }
 
-// settleAllMail takes up all mail sessions in which something may happen, when the relay is
-// there again: what happened before is not told.
-func (n *Node) settleAllMail(ctx context.Context) {
-	var ids []wire.SessionID
-	err := each(n.disk, bucketMail, "", func(_ string, r *mailRecord) bool {
+// liveMail calls f with the mail sessions in which something may happen.
+func (n *Node) liveMail(f func(*mailRecord)) error {
+	return each(n.disk, bucketMail, "", func(_ string, r *mailRecord) bool {
 		if _, over := r.over(n.now()); !over {
-			ids = append(ids, r.Session)
+			f(r)
 		}
 		return true
+	})
+}
+
+// settleAllMail takes up the live mail sessions of a relay, when it is there again: what
+// happened before is not told.
+func (c *carrier) settleAllMail(ctx context.Context) {
+	n := c.node
+	var ids []wire.SessionID
+	err := n.liveMail(func(r *mailRecord) {
+		if r.Relay == c.url {
+			ids = append(ids, r.Session)
+		}
 	})
 	for _, id := range ids {
 		if err == nil && ctx.Err() == nil {

@@ -172,6 +172,13 @@ func (n *Node) resume() error {
 		}
 		return true
 	})
+	if err == nil {
+		err = n.liveMail(func(r *mailRecord) {
+			if _, err := n.carrier(r.Relay); err != nil {
+				lost = append(lost, r.Session)
+			}
+		})
+	}
 	if err != nil {
 		return err
 	}
