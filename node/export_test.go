@@ -63,6 +63,18 @@ func ForgetLetters(n *Node, id wire.SessionID) error {
 	})
 }
 
+// SpoilLetter has a node remember another hash of a letter than it has.
+func SpoilLetter(n *Node, id wire.SessionID, number uint64) error {
+	return n.disk.update(n.ctx, func(tx *bolt.Tx) error {
+		var l letterRecord
+		if _, err := get(tx, bucketLetters, letterKey(id, number), &l); err != nil {
+			return err
+		}
+		l.Hash = wire.HashOf("another")
+		return put(tx, bucketLetters, letterKey(id, number), &l)
+	})
+}
+
 // KeptLetters counts the letters that a node keeps.
 func KeptLetters(n *Node) (count int) {
 	_ = each(n.disk, bucketLetters, "", func(string, *letterRecord) bool { count++; return true })

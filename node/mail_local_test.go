@@ -2,6 +2,8 @@ package node
 
 import (
 	"context"
+	"testing"
+	"time"
 
 	"github.com/concordia-node/concordia/wire"
 )
@@ -48,4 +50,29 @@ func (r *recorder) MailArchives(_ context.Context, most int) ([]MailArchive, err
 }
 func (r *recorder) ArchivedMail(_ context.Context, archive string) (wire.Value, error) {
 	return recorded[wire.Value](r, "ArchivedMail", archive)
+}
+
+// Whoever waits for letters in another process is held, and asked again, until there is one
+// or it does not want to know any more; whoever does not wait is told that there is none.
+func TestLocalMail(t *testing.T) {
+	r := &recorder{}
+	var polls int
+	r.answer = func(string, []any) (any, error) {
+		if polls++; polls < 3 {
+			return MailBatch{}, nil
+		}
+		return MailBatch{Entries: []MailEntry{{Number: 7}}}, nil
+	}
+	remote := pollTest(t, r, time.Millisecond)
+	if b, err := remote.ReceiveMail(t.Context(), MailQuery{}); err != nil || len(b.Entries) != 0 || polls != 1 {
+		t.Errorf("after %d polls %+v, %v", polls, b, err)
+	}
+	if b, err := remote.ReceiveMail(t.Context(), MailQuery{Wait: true}); err != nil || len(b.Entries) != 1 || polls != 3 {
+		t.Errorf("after %d polls %+v, %v", polls, b, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r.answer = func(string, []any) (any, error) { cancel(); return MailBatch{}, nil }
+	if b, err := remote.ReceiveMail(ctx, MailQuery{Wait: true}); err != nil || len(b.Entries) != 0 {
+		t.Errorf("canceled: %+v, %v", b, err)
+	}
 }

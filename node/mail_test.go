@@ -104,6 +104,11 @@ func TestMailRoom(t *testing.T) {
 	}
 	gate.shut.Store(false)
 
+	w.must(node.SpoilLetter(bob.Node, id, letters-1))
+	if _, err := bob.MailEntries(w.ctx, id, letters-1, 1); code(err) != node.CodeMisconduct {
+		t.Errorf("the relay shows another letter: %v", err)
+	}
+
 	must[node.MailView](w)(ann.CloseMail(w.ctx, id, ""))
 	bob.mailed(id, "an end", func(v node.MailView) bool { return v.State == node.MailConcluded })
 	w.forward(31 * 24 * time.Hour)

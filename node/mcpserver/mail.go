@@ -434,9 +434,10 @@ func letters(list []node.MailEntry, words *external) (shown []any, fits int) {
 		if p := e.Payload(); p.Kind() != wire.Absent {
 			m["payload"] = one.show(p, 0)
 		}
-		if m["truncated"], m["altered"] = one.truncated, one.altered; i > 0 && one.truncated {
+		if i > 0 && one.left == 0 {
 			break
 		}
+		m["truncated"], m["altered"] = one.truncated, one.altered
 		words.left, words.truncated, words.altered = one.left, words.truncated || one.truncated, words.altered || one.altered
 		shown, said, fits = append(shown, letter(e)), append(said, m), fits+1
 	}

@@ -22,6 +22,7 @@ type office struct {
 	*world
 	ann, bob, eve *client
 	dir           string // of bob's node
+	made          int    // mail sessions
 }
 
 func newOffice(t *testing.T, limits relay.Limits) *office {
@@ -44,14 +45,16 @@ func (o *office) start(change func(*node.Options)) *client {
 
 func of(id string) string { return `{"relay_session_id":"` + id + `"` }
 
-// create makes a mail session of one agent for another.
+// create makes a mail session of one agent for another. Its id begins with the name of
+// who makes it.
 func (o *office) create(from *client, to string) string {
 	o.Helper()
-	args := `{}`
+	o.made++
+	args := fmt.Sprintf(`{"relay_session_id":"relay_%s_%d"`, at(from.call("concordia_contacts", `{}`), "agent_id")[len("did:key:"):], o.made)
 	if to != "" {
-		args = `{"responder_id":"` + string(agent(to)) + `"}`
+		args += `,"responder_id":"` + string(agent(to)) + `"`
 	}
-	v := from.call("concordia_relay_create", args)
+	v := from.call("concordia_relay_create", args+`}`)
 	if at(v, "session", "state") != "pending" {
 		o.Errorf("created: %s", v)
 	}
@@ -147,6 +150,41 @@ func TestMail(t *testing.T) {
 	}
 }
 
+// Letters are shown whole, as many as there is room for; of one that is too large alone as
+// much as fits.
+func TestMailPages(t *testing.T) {
+	o := newOffice(t, generous())
+	id := o.meet(o.ann, o.bob, "bob")
+	if v := o.bob.call("concordia_relay_receive", `{"wait_seconds":1}`); at(v, "count") != "0" || at(v, "acknowledge") != "{}" || at(v, "more") != "false" {
+		t.Errorf("nothing came: %s", v)
+	}
+	many := func(n int) string { return `{"list":[` + strings.Repeat(`"abcdefghijklmnop",`, n) + `"z"]}` }
+	for _, n := range []int{800, 500, 2500, 1, 1} {
+		o.send(o.ann, id, many(n))
+	}
+	for at(o.bob.call("concordia_relay_status", of(id)+`}`), "session", "unread") != "5" {
+		o.bob.call("concordia_relay_receive", `{"wait_seconds":1}`)
+	}
+	upTo := "{}"
+	for i, want := range []struct {
+		count           string
+		more, truncated string
+	}{{"2", "true", "false"}, {"1", "true", "true"}, {"2", "false", "false"}} {
+		v := o.bob.call("concordia_relay_receive", `{"acknowledge":`+upTo+`}`)
+		if at(v, "count") != want.count || at(v, "more") != want.more || at(v, "external", "truncated") != want.truncated {
+			t.Errorf("call %d: %.300s", i, v)
+		}
+		upTo = at(v, "acknowledge")
+	}
+	from := "1"
+	for _, want := range []string{"2 3", "1 4", "2 "} {
+		v := o.bob.call("concordia_relay_transcript", of(id)+`,"from":`+from+`}`)
+		if from = at(v, "next_from"); at(v, "count")+" "+from != want {
+			t.Errorf("transcript: %s letters, then %q, want %s", at(v, "count"), from, want)
+		}
+	}
+}
+
 // Each weakness of the reference's relay that mail here does not have.
 func TestMailWeaknesses(t *testing.T) {
 	tests := []struct {
@@ -187,7 +225,7 @@ func TestMailWeaknesses(t *testing.T) {
 			id := o.meet(o.ann, o.bob, "bob")
 			long := strings.Repeat("x", 12_000)
 			payload := value1(t, wire.M{
-				"emoji": "👩‍👩‍👧", "persian": "می‌خواهم", "bom": "\ufeffx", "bidi": "a\u202eb\u2066c", "controls": "\x00\x1b\x7f", "long": long,
+				"emoji": "👩\u200d👩\u200d👧", "persian": "می\u200cخواهم", "bom": "\ufeffx", "bidi": "a\u202eb\u2066c", "controls": "\x00\x1b\x7f", "long": long,
 				"a\u200bb": 1, "ab": 2, "number": 1e21, "nested": wire.M{"null": nil},
 			})
 			o.send(o.ann, id, payload.Canonical())
@@ -237,17 +275,20 @@ func TestMailWeaknesses(t *testing.T) {
 			}
 		}},
 		{"R5 one sender does not fill another's room", func(l *relay.Limits) { l.UndeliveredSender = 3 }, func(t *testing.T, o *office) {
-			loud, quiet := o.meet(o.ann, o.bob, "bob"), o.meet(o.eve, o.bob, "bob")
+			loud, quiet := o.meet(o.eve, o.bob, "bob"), o.meet(o.ann, o.bob, "bob")
+			if loud > quiet {
+				t.Fatal("the quiet one is not the last by its id")
+			}
 			if err := o.bob.node.Close(); err != nil {
 				t.Fatal(err)
 			}
 			for range 3 {
-				o.send(o.ann, loud, `{}`)
+				o.send(o.eve, loud, `{}`)
 			}
-			if v := o.ann.refused("concordia_relay_send", of(loud)+`,"message_type":"note","payload":{}}`); at(v, "code") != "refused" || !strings.Contains(at(v, "error"), "undelivered_per_sender") {
+			if v := o.eve.refused("concordia_relay_send", of(loud)+`,"message_type":"note","payload":{}}`); at(v, "code") != "refused" || !strings.Contains(at(v, "error"), "undelivered_per_sender") {
 				t.Errorf("too much: %s", v)
 			}
-			o.send(o.eve, quiet, `{}`)
+			o.send(o.ann, quiet, `{}`)
 			o.bob = o.start(nil)
 			o.bob.call("concordia_relay_receive", of(quiet)+`,"wait_seconds":60}`)
 			for at(o.bob.call("concordia_relay_stats", `{}`), "pending_deliveries") != "4" {
