@@ -270,7 +270,30 @@ func (n *Node) sendMail(ctx context.Context, l *Letter) (MailEntry, error) {
 	if err != nil {
 		return MailEntry{}, err
 	}
+	n.awaitLetter(ctx, l.Session, at.Number)
 	return MailEntry{Session: l.Session, Number: at.Number, ID: l.ID, From: n.agent, Own: true, Appended: now, Entry: e.Value()}, nil
+}
+
+// comesBack is how long who sends a letter waits until it has come back in the log, so that
+// it finds there what it sent. It is sent all the same.
+const comesBack = 5 * time.Second
+
+func (n *Node) awaitLetter(ctx context.Context, id wire.SessionID, number uint64) {
+	ctx, stop := context.WithTimeout(ctx, comesBack)
+	defer stop()
+	for {
+		_, rung := n.letters.hear()
+		if r, err := n.mailRecord(id); err != nil || r.At.Number >= number {
+			return
+		}
+		select {
+		case <-rung:
+		case <-ctx.Done():
+			return
+		case <-n.stopping:
+			return
+		}
+	}
 }
 
 func deref(e *MailEntry) MailEntry {
