@@ -390,3 +390,27 @@ func TestMailSeeds(t *testing.T) {
 		}
 	}
 }
+
+// A relay that says of an invitation that it is of somebody else, who is known, say, does
+// not get a stranger heard by that.
+func TestMailOfAnother(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.party("ann", nil), w.party("bob", nil)
+	const id = "relay_lie"
+	w.must(node.InvitedBy(bob.Node, w.url, relay.Invitation{Session: id, From: agent("eve"), Created: w.now(), Expires: w.now().Add(time.Hour)}))
+	must[node.MailView](w)(ann.CreateMail(w.ctx, node.MailOpening{Session: id, To: agent("bob")}))
+	if _, err := bob.JoinMail(w.ctx, id); code(err) != node.CodeMisconduct {
+		t.Errorf("joined: %v", err)
+	}
+	must[node.MailEntry](w)(ann.SendMail(w.ctx, note(id, nil)))
+	other := w.meet(ann, bob)
+	must[node.MailEntry](w)(ann.SendMail(w.ctx, note(other, nil)))
+	b := must[node.MailBatch](w)(bob.ReceiveMail(w.ctx, node.MailQuery{Wait: true}))
+	if len(b.Entries) != 1 || b.Entries[0].Session != other {
+		t.Errorf("received: %+v", b)
+	}
+	v := bob.mailed(id, "misconduct", func(v node.MailView) bool { return v.Misconduct != "" })
+	if v.Letters != 0 {
+		t.Errorf("its letters: %+v", v)
+	}
+}

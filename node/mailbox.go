@@ -127,7 +127,7 @@ func (c *carrier) takeMail(ctx context.Context, d relay.Delivery) error {
 			return err
 		}
 		r.At, r.Joined, r.Length = d.Position, true, max(r.Length, d.Number)
-		if e := readLetter(d.Enclosure); e != nil && r.hears(n.agent, e.From) {
+		if e := readLetter(d.Enclosure); e != nil && r.hears(n.agent, e.From) && r.Misconduct == "" {
 			if last, err = n.keepLetter(tx, &r, &d, e); err != nil {
 				return err
 			}
@@ -360,6 +360,7 @@ func (n *Node) settleMail(ctx context.Context, id wire.SessionID) error {
 		return err
 	}
 	if len(info.Parties) == 0 || r.From != "" && wire.PlainDIDKey(info.Parties[0].Agent) != wire.PlainDIDKey(r.From) {
+		c.accuseMail(ctx, &relay.Misconduct{Kind: relay.Foreign, Session: id})
 		return refuse(CodeMisconduct, "the session at the relay is another agent's than the invitation says")
 	}
 	return c.noteMail(context.WithoutCancel(ctx), info)
