@@ -13,8 +13,8 @@
 //	refuse.go     how a call is refused; show.go: how the words of others are shown
 //	view.go       a session as results have it
 //	open.go, offer.go, answer.go, talk.go, invite.go, wait.go, lookup.go,
-//	authority.go, verify.go, negotiate.go   the tools, by what they are about
-//	resource.go   transcripts and receipts as they were signed; guide.go: prompts
+//	authority.go, verify.go, negotiate.go, mail.go   the tools, by what they are about
+//	resource.go, mailresource.go   what was said, as it was signed; guide.go: prompts
 //
 // # Tools
 //
