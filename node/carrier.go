@@ -124,6 +124,9 @@ func (n *Node) sweepCarriers(now time.Time) {
 		needed[r.Relay] = needed[r.Relay] || r.live()
 		return true
 	})
+	if err == nil {
+		err = n.liveMail(func(r *mailRecord) { needed[r.Relay] = true })
+	}
 	if err != nil {
 		n.log.Error("looking for connections that are not needed", "why", kindOf(err))
 		return
@@ -206,6 +209,7 @@ func (n *Node) links() (list []Link) {
 		}
 		return true
 	})
+	_ = n.liveMail(func(r *mailRecord) { count[r.Relay]++ })
 	n.carriers.mu.Lock()
 	defer n.carriers.mu.Unlock()
 	for url, c := range n.carriers.byURL {
@@ -224,6 +228,14 @@ func (n *Node) address(url string) string {
 
 // Position implements [relay.Cursors].
 func (c *carrier) Position(_ context.Context, id wire.SessionID) (relay.Position, error) {
+	if isMail(id) {
+		var r mailRecord
+		known, err := c.node.disk.get(bucketMail, string(id), &r)
+		if err != nil || !known || r.Relay != c.url {
+			return relay.Position{}, err
+		}
+		return r.At, nil
+	}
 	var rec record
 	known, err := c.node.disk.get(bucketSessions, string(id), &rec)
 	if err != nil || !known || rec.Relay != c.url {
@@ -260,6 +272,7 @@ func (c *carrier) up(context.Context) {
 	if c.url == n.opts.Relay {
 		n.begin(n.tellConsents)
 	}
+	n.begin(c.settleAllMail)
 	n.table.mu.Lock()
 	var all []*live
 	for _, l := range n.table.byID {
@@ -282,6 +295,12 @@ func (c *carrier) up(context.Context) {
 // changed is told by the relay of a session that somebody joined, or that is over.
 func (c *carrier) changed(ctx context.Context, info relay.SessionInfo) {
 	n := c.node
+	if isMail(info.Session) {
+		if err := c.noteMail(ctx, info); err != nil && ctx.Err() == nil {
+			n.log.Error("taking note of a mail session", "session", info.Session, "why", kindOf(err))
+		}
+		return
+	}
 	l, err := n.acquire(info.Session)
 	if err != nil {
 		return // none of this node's
@@ -339,6 +358,10 @@ func (c *carrier) accused(ctx context.Context, m *relay.Misconduct) {
 	n := c.node
 	if m.Session == "" {
 		n.log.Error("the relay speaks gibberish", "relay", c.url)
+		return
+	}
+	if isMail(m.Session) {
+		c.accuseMail(ctx, m)
 		return
 	}
 	l, err := n.acquire(m.Session)

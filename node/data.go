@@ -182,8 +182,12 @@ const (
 	ReceiptCompleted Kind = "receipt"
 	ReceiptDiffers   Kind = "receipt_differs" // a party signed another receipt than the one that follows from the transcript
 	MandateBroken    Kind = "mandate"         // a party did what its mandate does not allow
-	MessageLate      Kind = "late"            // an admitted message came when the time was up, and changes nothing
-	MatchCame        Kind = "match"           // the market says that something new matches a want or a have of this agent
+	MailInvited      Kind = "mail_invitation"
+	MailJoined       Kind = "mail_joined" // a mail session that this node made
+	MailCame         Kind = "mail"        // there are letters that were not acknowledged: one notice, not one for each
+	MailEnded        Kind = "mail_ended"
+	MessageLate      Kind = "late"  // an admitted message came when the time was up, and changes nothing
+	MatchCame        Kind = "match" // the market says that something new matches a want or a have of this agent
 )
 
 // A Notice is something that happened. Notices are numbered from 1 and kept across

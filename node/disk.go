@@ -20,22 +20,31 @@ import (
 
 // The buckets of node.db. Records are JSON of this program's own.
 var (
-	bucketSelf         = []byte("self")         // who the directory belongs to
-	bucketSessions     = []byte("sessions")     // session id -> record
-	bucketOrder        = []byte("order")        // number -> session id
-	bucketInvitations  = []byte("invitations")  // session id -> Invitation
-	bucketNotices      = []byte("notices")      // number -> Notice
-	bucketContacts     = []byte("contacts")     // agent id -> Contact
-	bucketAgents       = []byte("agents")       // agent id -> conduct
-	bucketRelays       = []byte("relays")       // URL -> relayMemory
-	bucketUses         = []byte("uses")         // useOf a mandate, zero, session id -> nothing
-	bucketProposals    = []byte("proposals")    // proposal id -> Proposal
-	bucketInteractions = []byte("interactions") // interaction id -> Interaction
-	bucketTold         = []byte("told")         // see toldKey
-	bucketBridge       = []byte("bridge")       // the configuration of the bridge to Sanctuary
-	buckets            = [][]byte{
+	bucketSelf            = []byte("self")             // who the directory belongs to
+	bucketSessions        = []byte("sessions")         // session id -> record
+	bucketOrder           = []byte("order")            // number -> session id
+	bucketInvitations     = []byte("invitations")      // session id -> Invitation
+	bucketNotices         = []byte("notices")          // number -> Notice
+	bucketContacts        = []byte("contacts")         // agent id -> Contact
+	bucketAgents          = []byte("agents")           // agent id -> conduct
+	bucketRelays          = []byte("relays")           // URL -> relayMemory
+	bucketUses            = []byte("uses")             // useOf a mandate, zero, session id -> nothing
+	bucketMail            = []byte("mail")             // session id -> mailRecord
+	bucketLetters         = []byte("letters")          // session id, zero, number -> letterRecord
+	bucketLetterTexts     = []byte("letter_texts")     // the same -> enclosure
+	bucketMailInvitations = []byte("mail_invitations") // session id -> Invitation
+	bucketArchives        = []byte("archives")         // archive id -> MailArchive
+	bucketArchiveTexts    = []byte("archive_texts")    // archive id -> document
+	bucketProposals       = []byte("proposals")        // proposal id -> Proposal
+	bucketInteractions    = []byte("interactions")     // interaction id -> Interaction
+	bucketTold            = []byte("told")             // see toldKey
+	bucketBridge          = []byte("bridge")           // the configuration of the bridge to Sanctuary
+
+	buckets = [][]byte{
 		bucketSelf, bucketSessions, bucketOrder, bucketInvitations, bucketNotices,
-		bucketContacts, bucketAgents, bucketRelays, bucketUses, bucketProposals, bucketInteractions, bucketTold, bucketBridge,
+		bucketContacts, bucketAgents, bucketRelays, bucketUses,
+		bucketMail, bucketLetters, bucketLetterTexts, bucketMailInvitations, bucketArchives, bucketArchiveTexts,
+		bucketProposals, bucketInteractions, bucketTold, bucketBridge,
 	}
 )
 
@@ -149,6 +158,13 @@ func openDisk(path string) (*disk, error) {
 
 func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
+func fromNumber(key []byte) uint64 {
+	if len(key) != 8 {
+		return 0
+	}
+	return binary.BigEndian.Uint64(key)
+}
+
 // get reads a record into x, and reports whether there is one.
 func get(tx *bolt.Tx, bucket []byte, key string, x any) (bool, error) {
 	text := tx.Bucket(bucket).Get([]byte(key))
@@ -209,6 +225,17 @@ func each[T any](d *disk, bucket []byte, after string, f func(key string, x *T) 
 			}
 		}
 		return nil
+	})
+}
+
+// eachIn calls f with the records of a bucket in a transaction, which f does not change.
+func eachIn[T any](tx *bolt.Tx, bucket []byte, f func(key string, x *T) error) error {
+	return tx.Bucket(bucket).ForEach(func(k, _ []byte) error {
+		x := new(T)
+		if _, err := get(tx, bucket, string(k), x); err != nil {
+			return err
+		}
+		return f(string(k), x)
 	})
 }
 

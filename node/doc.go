@@ -21,6 +21,7 @@
 //	contact.go, policy.go, mandate.go   with whom it deals, and how far it goes
 //	view.go, notice.go, health.go   what there is to see
 //	market.go, mail.go   what the home relay is used for beside sessions
+//	mailbox.go, post.go, archive.go   mail: what comes, what is sent and read, what is kept
 //	ledger.go, issue.go, report.go   what receipts prove, what is shown of them, and to whom
 //	evidence.go, bridge.go   what is made of sessions
 //	adoption.go, efficiency.go   what is done where there are none, and how that compares
@@ -57,7 +58,8 @@
 //
 //	transcripts.db   the messages of sessions, and receipts (package session/transcript)
 //	artifacts.db     receipts and what is issued of them, approvals, mandates (package attest/store)
-//	node.db          contacts, sessions, positions in logs, notices, counts, notes of other dealings
+//	node.db          contacts, sessions, positions in logs, notices, counts, mail and its archives,
+//	                 notes of other dealings
 //	mail.db          the node's own relay, if it serves one
 //
 // One process holds a directory. All state is rebuilt from it; a process that is

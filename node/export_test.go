@@ -3,6 +3,8 @@ package node
 import (
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+
 	"github.com/concordia-node/concordia/attest/store"
 	"github.com/concordia-node/concordia/relay"
 	"github.com/concordia-node/concordia/wire"
@@ -36,6 +38,46 @@ func Approvals(n *Node, id wire.SessionID) (count int) {
 	for range n.artifacts.List(store.Filter{Kind: "approval_receipt", Session: string(id)}) {
 		count++
 	}
+	return count
+}
+
+// MailChanged is closed when a mail session of a node changes.
+func MailChanged(n *Node) <-chan struct{} {
+	_, rung := n.letters.hear()
+	return rung
+}
+
+// ForgetLetters has a node know nothing of the log of a mail session, as if nothing had
+// come yet.
+func ForgetLetters(n *Node, id wire.SessionID) error {
+	return n.disk.update(n.ctx, func(tx *bolt.Tx) error {
+		var r mailRecord
+		if _, err := get(tx, bucketMail, string(id), &r); err != nil {
+			return err
+		}
+		if err := dropMail(tx, id); err != nil {
+			return err
+		}
+		r.At = relay.Position{}
+		return put(tx, bucketMail, string(id), &r)
+	})
+}
+
+// SpoilLetter has a node remember another hash of a letter than it has.
+func SpoilLetter(n *Node, id wire.SessionID, number uint64) error {
+	return n.disk.update(n.ctx, func(tx *bolt.Tx) error {
+		var l letterRecord
+		if _, err := get(tx, bucketLetters, letterKey(id, number), &l); err != nil {
+			return err
+		}
+		l.Hash = wire.HashOf("another")
+		return put(tx, bucketLetters, letterKey(id, number), &l)
+	})
+}
+
+// KeptLetters counts the letters that a node keeps.
+func KeptLetters(n *Node) (count int) {
+	_ = each(n.disk, bucketLetters, "", func(string, *letterRecord) bool { count++; return true })
 	return count
 }
 

@@ -23,7 +23,11 @@ func (c *carrier) invited(ctx context.Context, i relay.Invitation) {
 	if c.url != n.opts.Relay {
 		return
 	}
-	err := n.welcome(ctx, Invitation{
+	take := n.welcome
+	if isMail(i.Session) {
+		take = n.welcomeMail
+	}
+	err := take(ctx, Invitation{
 		Session: i.Session, From: i.From, Relay: c.url, Category: i.Category, Created: i.Created, Expires: i.Expires,
 	})
 	if err != nil && ctx.Err() == nil {
@@ -43,8 +47,8 @@ var (
 	errDenied      = refuse(CodePolicy, "the node takes no invitations of this agent")
 )
 
-// welcome takes an invitation, as the policy says. The same again changes nothing.
-func (n *Node) welcome(ctx context.Context, i Invitation) error {
+// admits judges an invitation by the policy, and says in it what is known of who invites.
+func (n *Node) admits(ctx context.Context, i *Invitation) error {
 	standing := n.standingOf(i.From)
 	switch {
 	case wire.PlainDIDKey(i.From) == n.agent:
@@ -66,11 +70,19 @@ func (n *Node) welcome(ctx context.Context, i Invitation) error {
 	if x.Left >= n.opts.Policy.flagAfter() {
 		i.Flags = append(i.Flags, x.flag())
 	}
-	if err = n.keepInvitation(ctx, i); err != nil {
+	return nil
+}
+
+// welcome takes an invitation, as the policy says. The same again changes nothing.
+func (n *Node) welcome(ctx context.Context, i Invitation) (err error) {
+	if err := n.admits(ctx, &i); err != nil {
 		return err
 	}
-	unasked := standing == Allowed && (n.opts.Policy.JoinKnown || n.opts.Policy.Unknown == Accept)
-	if standing != Allowed && n.opts.Policy.Unknown == Accept && !n.crowded() {
+	if err := n.keepInvitation(ctx, i); err != nil {
+		return err
+	}
+	unasked := i.Known && (n.opts.Policy.JoinKnown || n.opts.Policy.Unknown == Accept)
+	if !i.Known && n.opts.Policy.Unknown == Accept && !n.crowded() {
 		if unasked, err = n.haveRoomFor(ctx, i); err != nil {
 			return err
 		}
@@ -402,6 +414,8 @@ func (n *Node) readInvitation(v wire.Value) (Invitation, error) {
 		return i, r.Err()
 	case e.Kind != kindInvitation:
 		return i, refuse(CodeBadRequest, "it is no invitation")
+	case isMail(i.Session):
+		return i, errMailID
 	case to != "" && wire.PlainDIDKey(to) != n.agent:
 		return i, refuse(CodeBadRequest, "it is an invitation for somebody else")
 	case !now.Before(i.Expires) || i.Created.After(now.Add(wire.DefaultSkew)):

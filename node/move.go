@@ -461,6 +461,9 @@ func (n *Node) plan(ctx context.Context, o Opening) (record, error) {
 	if wire.CheckID(o.Session) != nil {
 		return bad("the session id is no id")
 	}
+	if isMail(o.Session) {
+		return record{}, errMailID
+	}
 	rec := record{
 		Session: o.Session, Mine: true, From: n.agent, Began: n.now().UTC(), State: session.Start, Places: o.Places,
 		Coming: append(o.To[:len(o.To):len(o.To)], o.Others...), Joined: true,

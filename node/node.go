@@ -36,6 +36,7 @@ type Node struct {
 	deadlines   deadlines
 	notices     bell
 	matches     matchBoard
+	letters     bell // rung when mail sessions change
 	inbox       inbox
 	ledger      ledger
 
@@ -88,7 +89,7 @@ func New(opts Options) (*Node, error) {
 	n := &Node{
 		opts: opts, agent: wire.PlainDIDKey(opts.Agent), log: opts.Log,
 		table: newTable(), carriers: newCarriers(), deadlines: newDeadlines(),
-		notices: bell{rung: make(chan struct{})}, ledger: ledger{most: MaxEvidence},
+		notices: bell{rung: make(chan struct{})}, letters: bell{rung: make(chan struct{})}, ledger: ledger{most: MaxEvidence},
 	}
 	n.ctx, n.stop = context.WithCancelCause(context.Background())
 	n.stopping = n.ctx.Done()
@@ -173,6 +174,13 @@ func (n *Node) resume() error {
 		}
 		return true
 	})
+	if err == nil {
+		err = n.liveMail(func(r *mailRecord) {
+			if _, err := n.carrier(r.Relay); err != nil {
+				lost = append(lost, r.Session)
+			}
+		})
+	}
 	if err != nil {
 		return err
 	}

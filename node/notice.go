@@ -25,6 +25,14 @@ func (b *bell) came(last uint64) {
 	}
 }
 
+// ring wakes those who wait, without a number.
+func (b *bell) ring() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	close(b.rung)
+	b.rung = make(chan struct{})
+}
+
 func (b *bell) hear() (last uint64, rung <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

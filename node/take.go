@@ -32,6 +32,9 @@ var errFuture = errors.New("the message is dated in the future of this machine's
 // disk, with the position behind it.
 func (c *carrier) handle(ctx context.Context, d relay.Delivery) error {
 	n := c.node
+	if isMail(d.Session) {
+		return c.takeMail(ctx, d)
+	}
 	l, err := n.acquire(d.Session)
 	if errors.Is(err, errNoSession) {
 		n.log.Warn("an entry of a session that is not in this directory", "session", d.Session)

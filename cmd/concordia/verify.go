@@ -17,6 +17,7 @@ import (
 	"github.com/concordia-node/concordia/attest"
 	"github.com/concordia-node/concordia/conformance"
 	"github.com/concordia-node/concordia/internal/cli"
+	"github.com/concordia-node/concordia/node"
 	"github.com/concordia-node/concordia/protocol"
 	"github.com/concordia-node/concordia/session"
 	"github.com/concordia-node/concordia/wire"
@@ -33,8 +34,8 @@ func (a *app) verifyCommand() *cobra.Command {
 		Short: "Verify transcripts, receipts and every other signed artifact offline",
 		Long: `verify checks what is in each file and says so, check by check: a transcript with
 or without its receipt, a receipt, a message, messages one a line, an approval, a
-mandate, a predicate, a revocation, a bundle of receipts, a proof, or any other
-artifact of the protocol. Agents whose id is a did:key need no key; of the others
+mandate, a predicate, a revocation, a bundle of receipts, a proof, archived mail, or
+any other artifact of the protocol. Agents whose id is a did:key need no key; of the others
 --keys gives them, a JSON object of agent id and base64url public key. Instead of one
 key there may be a list of {"key": …, "from": …, "until": …}, for a key that was changed.
 
@@ -234,6 +235,12 @@ func verifyValue(s conformance.Subject, with *verifyOptions, records []wire.Find
 		r.Kind = "receipt"
 		_, r.report = s.Verifier().VerifyAttestation(v, attest.OutcomeBound())
 	case "":
+		if _, ok := v.Get("concordia_mail"); ok {
+			list, err := node.VerifyMail(v, s.Keys)
+			r.Kind, r.report = "mail", wire.Report{wire.Find("letters", false, err)}
+			r.Says = append(facts("mail", v), told{"letters that verify", fmt.Sprint(len(list))})
+			break
+		}
 		r.Kind = "unknown"
 		r.report = wire.Report{wire.Find("read", false, &wire.Unchecked{Why: "it is no artifact that this version knows"})}
 	default:

@@ -90,6 +90,7 @@ var kindsOfFile = map[string]kindOfFile{
 	"a2a_part":          {nil, nil, []string{"active-extension"}},
 	"message":           {[]string{"from", "agent_id"}, []fact{at("type", "type"), at("session", "session_id")}, nil},
 	"transcript":        {nil, nil, []string{"import"}},
+	"mail":              {nil, []fact{at("session", "session_id"), at("initiator", "initiator")}, nil},
 	"attestation": {
 		nil,
 		[]fact{at("session", "session_id"), at("status", "outcome.status"), at("issued", "timestamp")},

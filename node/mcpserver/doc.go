@@ -13,10 +13,10 @@
 //	refuse.go     how a call is refused; show.go: how the words of others are shown
 //	view.go       a session as results have it
 //	open.go, offer.go, answer.go, talk.go, invite.go, wait.go, lookup.go,
-//	authority.go, verify.go, negotiate.go, adoption.go, bridge.go   the tools, by what they are about
+//	authority.go, verify.go, negotiate.go, mail.go, adoption.go, bridge.go   the tools, by what they are about
 //	market.go     what the tools of a market share: entry.go, directory.go, profile.go, discovery.go
 //	reputation.go, issue.go   what receipts prove of agents, and what an agent shows of its own
-//	resource.go   transcripts, receipts and what was issued, as signed; guide.go: prompts
+//	resource.go, mailresource.go   what was said and issued, as it was signed; guide.go: prompts
 //
 // # Tools
 //

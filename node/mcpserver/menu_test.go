@@ -208,7 +208,7 @@ func TestSchemas(t *testing.T) {
 			t.Errorf("%s with no arguments: %s", tool.Name, v)
 		}
 	}
-	if _, err := c.CallTool(w.ctx, &mcp.CallToolParams{Name: "concordia_relay_send", Arguments: map[string]any{}}); err == nil {
+	if _, err := c.CallTool(w.ctx, &mcp.CallToolParams{Name: "concordia_nothing", Arguments: map[string]any{}}); err == nil {
 		t.Error("a tool that is not there was called")
 	}
 }

@@ -107,6 +107,7 @@ func New(api node.API, opts Options) (*Server, error) {
 		s.addDispatch()
 	}
 	s.addResources()
+	s.addMailResources()
 	s.addPrompts()
 	s.mcp.AddReceivingMiddleware(s.listing)
 	return s, nil

@@ -133,7 +133,7 @@ func (c *call) news(ctx, short context.Context) (wire.M, error) {
 	c.mu.Unlock()
 	r := wire.M{"timed_out": len(list) == 0, "notices": all, "last": last}
 	if len(list) > 0 {
-		r["next"] = "For an invitation: concordia_invitations. For a session: concordia_session_status. For a match of an entry of yours: concordia_find_matches."
+		r["next"] = "For an invitation: concordia_invitations. For a session: concordia_session_status. For a match of an entry of yours: concordia_find_matches. For mail: concordia_relay_status, concordia_relay_receive."
 	}
 	return r, nil
 }

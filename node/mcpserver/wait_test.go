@@ -97,7 +97,7 @@ func TestResourcesAndPrompts(t *testing.T) {
 		t.Errorf("the instructions have %d lines", strings.Count(text, "\n"))
 	}
 	templates, err := seller.ListResourceTemplates(w.ctx, nil)
-	if err != nil || len(templates.ResourceTemplates) != 4 {
+	if err != nil || len(templates.ResourceTemplates) != 7 {
 		t.Errorf("%d templates (%v)", len(templates.ResourceTemplates), err)
 	}
 	read := func(uri string) (string, error) {

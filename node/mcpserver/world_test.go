@@ -59,6 +59,11 @@ func newWorld(tb testing.TB) *world {
 	return newWorldOf(tb, &market.Limits{}, func(*relay.Limits) {})
 }
 
+// generous are the limits of a relay that a test does not want to meet.
+func generous() relay.Limits {
+	return relay.Limits{FreeSpace: 1, AppendsPerSecond: 1 << 30, AppendBurst: 1 << 30, CallsPerSecond: 1 << 30, CallBurst: 1 << 30, Undelivered: 1 << 30, UndeliveredSender: 1 << 30}
+}
+
 // newWorldOf starts a relay with limits, and with a market unless its limits are nil.
 func newWorldOf(tb testing.TB, stalls *market.Limits, change func(*relay.Limits)) *world {
 	tb.Helper()
@@ -67,7 +72,7 @@ func newWorldOf(tb testing.TB, stalls *market.Limits, change func(*relay.Limits)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	limits := relay.Limits{FreeSpace: 1, AppendsPerSecond: 1 << 30, AppendBurst: 1 << 30, CallsPerSecond: 1 << 30, CallBurst: 1 << 30, Undelivered: 1 << 30, UndeliveredSender: 1 << 30}
+	limits := generous()
 	change(&limits)
 	mail, err := relay.NewMailboxes(ctx, driver, relay.Options{Now: time.Now, Random: rand.Reader, Limits: limits})
 	if err != nil {
