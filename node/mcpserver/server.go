@@ -26,6 +26,7 @@ type Options struct {
 	Patience time.Duration    // how long a call may take that is not made to wait; 0: DefaultPatience
 	Random   io.Reader        // of the ids of sessions and messages; nil: crypto/rand
 	Log      *slog.Logger     // nil: none; it gets no arguments and no results
+	Clients  *Clients         // what is remembered of clients; nil: nothing
 }
 
 // DefaultPatience is how long a call may take: for as long a node tries to reach a relay.
@@ -53,13 +54,18 @@ type Server struct {
 
 	mu     sync.Mutex // guards what follows
 	client menu.Client
+	name   clientName                        // as the client says
+	unread bool                              // the client was told that the list has changed, and has not read it since
 	listed []string                          // the tools that a dynamic list had last
 	seen   map[wire.SessionID]node.OfferView // the offers that the agent was shown
 	notice uint64                            // the last notice that the agent was shown
 }
 
 // New makes a server of a node. It is for one connection: see Run.
-func New(api node.API, opts Options) (*Server, error) {
+func New(api node.API, opts Options) (*Server, error) { return newServer(api, opts, nil) }
+
+// newServer makes a server whose connection over HTTP gets an id by id; nil: any.
+func newServer(api node.API, opts Options, id func() string) (*Server, error) {
 	if opts.Menu == "" {
 		opts.Menu = menu.Auto
 	}
@@ -88,7 +94,7 @@ func New(api node.API, opts Options) (*Server, error) {
 		return nil, err
 	}
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "concordia", Title: "Concordia node", Version: opts.Version}, &mcp.ServerOptions{
-		Instructions: instructions, InitializedHandler: s.initialized,
+		Instructions: instructions, InitializedHandler: s.initialized, GetSessionID: id,
 		Logger:       slog.New(slog.DiscardHandler), // what it says may repeat what was sent
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
@@ -133,21 +139,31 @@ func table() (all []*tool) {
 
 // Run serves a client until it leaves or ctx is done.
 func (s *Server) Run(ctx context.Context, transport mcp.Transport) error {
-	self, err := s.api.Self(ctx)
+	stop, err := s.start(ctx)
 	if err != nil {
-		return fmt.Errorf("asking the node: %w", err)
+		return err
 	}
-	s.notice = self.Notices
-	life, stop := context.WithCancel(ctx)
-	var work sync.WaitGroup
-	work.Go(func() { s.watch(life) })
 	err = s.mcp.Run(ctx, &answered{Transport: transport, patience: lastPatience, leave: s.leave})
 	stop()
-	work.Wait()
+	s.learn(true)
 	if s.leaving.Err() != nil {
 		return nil // what could not be told to a client that has gone is no fault
 	}
 	return err
+}
+
+// start begins a connection: news is what comes from now on, and the client is told when
+// its list changes, until stop is called or ctx is done.
+func (s *Server) start(ctx context.Context) (stop func(), err error) {
+	self, err := s.api.Self(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("asking the node: %w", err)
+	}
+	s.notice = self.Notices
+	life, end := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	work.Go(func() { s.watch(life) })
+	return func() { end(); work.Wait() }, nil
 }
 
 // show notes that the agent was shown an offer.
