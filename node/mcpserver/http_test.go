@@ -55,10 +55,16 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 // dial connects a client, that calls itself by a name, over HTTP.
 func (w *world) dial(n *node.Node, url, token, version, name string) *client {
 	w.Helper()
-	c := &client{w: w, node: n, changed: make(chan struct{}, 100)}
+	c := &client{w: w, node: n, changed: make(chan struct{}, 100), progress: make(chan struct{}, 1)}
 	var err error
 	c.ClientSession, err = mcp.NewClient(&mcp.Implementation{Name: name, Version: "1"}, &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.changed <- struct{}{} },
+		ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) {
+			select {
+			case c.progress <- struct{}{}:
+			default:
+			}
+		},
 	}).Connect(w.ctx, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer(token)}}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		w.Fatal(err)
@@ -335,41 +341,36 @@ func TestHTTPIdle(t *testing.T) {
 	t.Error("an idle connection lasts")
 }
 
-// What is under way is answered when the server stops; then nothing is taken.
+// What is under way is answered when the server stops, and streams end; then nothing is
+// taken.
 func TestHTTPDrain(t *testing.T) {
 	for _, version := range []string{before, since} {
 		w := newWorld(t)
 		n := w.agent("seller", mcpserver.Options{}, nil).node
-		url, h := w.serve(n, mcpserver.HTTPOptions{Calls: 3})
+		url, h := w.serve(n, mcpserver.HTTPOptions{Server: mcpserver.Options{Tell: time.Millisecond}})
 		c := w.dial(n, url, token, version, "test") // and its stream, in the older era
-		answers := make(chan *mcp.CallToolResult, 2)
-		for range 2 {
-			go func() {
-				r, err := c.raw("concordia_wait", `{"timeout_seconds":600}`)
-				if err != nil {
-					t.Error(err)
-				}
-				answers <- r
-			}()
-		}
-		// When there is room for no more, both are under way.
-		body, change := apart("server/discover", "")
-		for want := http.StatusServiceUnavailable; ; runtime.Gosched() {
-			if version == since {
-				break // a client since then has no stream
+		answer := make(chan *mcp.CallToolResult)
+		go func() {
+			params := &mcp.CallToolParams{Name: "concordia_wait", Arguments: map[string]any{"timeout_seconds": 600}}
+			params.SetProgressToken("waiting")
+			r, err := c.CallTool(w.ctx, params)
+			if err != nil {
+				t.Errorf("%s: %v", version, err)
 			}
-			if status, _, _ := ask(t, http.MethodPost, url, body, change); status == want {
-				break
-			}
+			answer <- r
+		}()
+		select {
+		case <-c.progress:
+		case <-w.ctx.Done():
+			t.Fatal("the call does not tell that it goes on")
 		}
 		if err := h.Shutdown(w.ctx); err != nil {
 			t.Error(err)
 		}
-		for range 2 {
-			if r := <-answers; version == before && (r == nil || !r.IsError) {
-				t.Errorf("%s: a wait that has ended: %v", version, r)
-			}
+		if r := <-answer; r == nil || !r.IsError {
+			t.Errorf("%s: a wait that has ended: %v", version, r)
 		}
+		body, change := apart("server/discover", "")
 		if status, _, _ := ask(t, http.MethodPost, url, body, change); status != http.StatusServiceUnavailable {
 			t.Errorf("%s: a server that has stopped answers %d", version, status)
 		}
@@ -377,6 +378,38 @@ func TestHTTPDrain(t *testing.T) {
 			t.Errorf("stopping again: %v", err)
 		}
 	}
+}
+
+// More requests than may be under way are refused.
+func TestHTTPCrowd(t *testing.T) {
+	w := newWorld(t)
+	n := w.agent("seller", mcpserver.Options{}, nil).node
+	url, _ := w.serve(n, mcpserver.HTTPOptions{Calls: 1})
+	id := connection(t, url)
+	stream, stop := context.WithCancel(w.ctx)
+	defer stop()
+	r, err := http.NewRequestWithContext(stream, http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	within(id)(r)
+	response, err := bearer(token).RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if status, _, h := ask(t, http.MethodPost, url, ping, within(id)); status != http.StatusServiceUnavailable || h.Get("Retry-After") == "" {
+		t.Errorf("one request too many: %d %v", status, h)
+	}
+	stop()
+	for w.ctx.Err() == nil {
+		if status, _, _ := ask(t, http.MethodPost, url, ping, within(id)); status == http.StatusOK {
+			return
+		}
+		runtime.Gosched()
+	}
+	t.Error("there is never room again")
 }
 
 // What a client's connection has shown of it is known at the next one.
