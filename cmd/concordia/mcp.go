@@ -33,7 +33,7 @@ and another takes over when it ends.
 
 Settings are those of concordia node config: with a file DIR/node.yaml that has key and
 relay, --dir is enough. Standard input belongs to MCP: a passphrase comes from
---passphrase-file.
+--passphrase-file. Over HTTP, MCP is served by concordia node serve --mcp.
 
 --menu says which tools the agent is shown: static always the same list, dynamic what is
 legal now, dispatch three tools that lead to all others, auto static until the client
@@ -49,10 +49,8 @@ not be run.`,
 	c := a.nodeConfig(cmd, false)
 	mode := cmd.Flags().String("menu", string(menu.Auto), "auto, static, dynamic or dispatch: which `tools` are shown")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		switch menu.Mode(*mode) {
-		case menu.Auto, menu.Static, menu.Dynamic, menu.Dispatch:
-		default:
-			return cli.Usagef("--menu: want auto, static, dynamic or dispatch")
+		if err := checkMenu("--menu", menu.Mode(*mode)); err != nil {
+			return err
 		}
 		if err := c.read(cmd); err != nil {
 			return err
@@ -60,6 +58,14 @@ not be run.`,
 		return c.serveMCP(cmd, menu.Mode(*mode))
 	}
 	return cmd
+}
+
+func checkMenu(name string, mode menu.Mode) error {
+	switch mode {
+	case menu.Auto, menu.Static, menu.Dynamic, menu.Dispatch:
+		return nil
+	}
+	return cli.Usagef("%s: want auto, static, dynamic or dispatch", name)
 }
 
 // BUG(mcp): A call that is still under way two seconds after the client has closed standard

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -44,6 +45,13 @@ X-Forwarded-For is believed. Plain HTTP is otherwise for this machine alone, wit
 proxy; /healthz answers 503 when the disk refuses or a relay is away that the node
 needs.
 
+With --mcp ADDR agents of the owner negotiate over the Model Context Protocol at
+http://ADDR/mcp, as with concordia mcp on standard input and output. Each request bears a
+token (Authorization: Bearer TOKEN): those in DIR/mcp.token, one a line, made if it is
+missing. Whoever knows one negotiates as the agent. ADDR is of this machine; others take
+--tls-cert and --tls-key, and --mcp-hosts with the names by which it is reached. Requests
+of web pages are refused, but for those of --mcp-origins.
+
 Each setting can also be in the environment or a file: see concordia node config.
 
 SIGTERM or SIGINT drains: no more is taken, what is under way comes to its end, and the
@@ -54,6 +62,7 @@ Exit codes: 0 drained, 2 wrong usage, 3 it could not be run, for instance becaus
 runs on DIR already.`,
 		Example: `  concordia node serve --dir seller --key seller.key --relay https://relay.example
   concordia node serve --dir seller --key seller.key --listen :8443 --public https://lena.example:8443 --tls-cert cert.pem --tls-key key.pem
+  concordia node serve --dir seller --key seller.key --relay https://relay.example --mcp 127.0.0.1:7420
   concordia node serve --dir seller --config node.yaml`,
 		Args: cobra.NoArgs,
 	}
@@ -94,6 +103,13 @@ func (c *nodeConfig) serve(cmd *cobra.Command) (err error) {
 	if l != nil {
 		defer l.Close()
 	}
+	agents, err := c.listenMCP()
+	if err != nil {
+		return err
+	}
+	if agents != nil {
+		defer agents.Close()
+	}
 	n, err := node.New(opts)
 	if errors.Is(err, groupcommit.ErrLocked) {
 		return fmt.Errorf("%w; a node runs in %s already: stop that one, or use it", err, opts.Dir)
@@ -124,8 +140,20 @@ func (c *nodeConfig) serve(cmd *cobra.Command) (err error) {
 			}
 		})
 	}
-	log.Info("serving", "agent", opts.Agent, "local", local.Address(), "public", opts.Public, "relay", opts.Relay)
-	if err := c.say(opts, local.Address()); err != nil {
+	var door *mcpDoor
+	if agents != nil {
+		if door, err = c.openMCP(agents, n, log); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, door.close()) }()
+		work.Go(func() {
+			if err := door.serve(); err != nil {
+				cancel(fmt.Errorf("serving MCP: %w", err))
+			}
+		})
+	}
+	log.Info("serving", "agent", opts.Agent, "local", local.Address(), "public", opts.Public, "relay", opts.Relay, "mcp", door.address())
+	if err := c.say(opts, local.Address(), door.address()); err != nil {
 		cancel(err)
 	}
 	select {
@@ -134,6 +162,9 @@ func (c *nodeConfig) serve(cmd *cobra.Command) (err error) {
 		log.Info("draining", "signal", sig.String())
 		cancel(errDrain)
 	case <-stop.Done():
+	}
+	if door != nil {
+		door.drain(context.WithoutCancel(cmd.Context()))
 	}
 	if public != nil {
 		// Those who are connected for good are told by the node when it closes.
@@ -171,12 +202,14 @@ func (c *nodeConfig) listen(opts *node.Options) (net.Listener, error) {
 	at, public := c.get("listen"), c.get("public")
 	cert, key := c.get("tls_cert"), c.get("tls_key")
 	switch {
-	case at == "" && (public != "" || cert != "" || key != ""):
+	case at == "" && (public != "" || c.get("mcp") == "" && (cert != "" || key != "")):
 		return nil, cli.Usagef("--listen is missing: the address at which others reach the node, as :8443")
 	case at == "":
 		return nil, nil
-	case (cert == "") != (key == ""):
-		return nil, cli.Usagef("--tls-cert and --tls-key go together")
+	}
+	pair, err := c.certificate()
+	if err != nil {
+		return nil, err
 	}
 	l, err := net.Listen("tcp", at)
 	if err != nil {
@@ -185,12 +218,8 @@ func (c *nodeConfig) listen(opts *node.Options) (net.Listener, error) {
 	scheme := "http"
 	here, _ := netip.ParseAddrPort(l.Addr().String())
 	switch {
-	case cert != "":
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("reading the certificate: %w", err), l.Close())
-		}
-		l, scheme = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}), "https"
+	case pair != nil:
+		l, scheme = tls.NewListener(l, pair), "https"
 	case !c.yes("insecure_http") && !(here.Addr().Unmap().IsLoopback() && c.yes("loopback")):
 		return nil, errors.Join(cli.Usagef("--listen %s needs --tls-cert and --tls-key, or --insecure-http behind a proxy that speaks TLS, or an address of this machine and --loopback", at), l.Close())
 	}
@@ -202,6 +231,22 @@ func (c *nodeConfig) listen(opts *node.Options) (net.Listener, error) {
 	}
 	opts.Public = public
 	return l, nil
+}
+
+// certificate is that of --tls-cert and --tls-key, nil if there is none.
+func (c *nodeConfig) certificate() (*tls.Config, error) {
+	cert, key := c.get("tls_cert"), c.get("tls_key")
+	switch {
+	case (cert == "") != (key == ""):
+		return nil, cli.Usagef("--tls-cert and --tls-key go together")
+	case cert == "":
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("reading the certificate: %w", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
 
 // publicHandler answers other agents, those of A2A among them, and the machine itself about health and metrics.
@@ -256,16 +301,19 @@ func fromHere(r *http.Request) bool {
 }
 
 // say prints where the node is reached.
-func (c *nodeConfig) say(opts node.Options, local string) error {
+func (c *nodeConfig) say(opts node.Options, local, mcp string) error {
 	c.app.out.printf("node of %s\nlocal %s\n", opts.Agent, local)
 	if opts.Public != "" {
 		c.app.out.printf("listening on %s\n", opts.Public)
+	}
+	if mcp != "" {
+		c.app.out.printf("mcp %s with a token of %s\n", mcp, filepath.Join(opts.Dir, tokensName))
 	}
 	c.app.out.printf("ready\n")
 	if !c.app.out.json {
 		return nil
 	}
 	return json.NewEncoder(c.app.out.w).Encode(map[string]string{ // one line
-		"agent_id": string(opts.Agent), "local": local, "public": opts.Public, "relay": opts.Relay,
+		"agent_id": string(opts.Agent), "local": local, "public": opts.Public, "relay": opts.Relay, "mcp": mcp,
 	})
 }
