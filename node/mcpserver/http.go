@@ -57,6 +57,10 @@ const (
 	sessionHeader  = "Mcp-Session-Id"
 )
 
+// requestHeader tells a tool which request its call came with: a connection does not say
+// when the one who asked hangs up. What a client has in it is lost.
+const requestHeader = "Concordia-Request"
+
 // A Handler serves a node to agents over streamable HTTP, at [Path]. Who may ask is
 // decided by admit.go.
 //
@@ -74,13 +78,13 @@ type Handler struct {
 
 	life context.Context // of what lasts: streams and what watches the node
 	end  context.CancelFunc
-	work sync.WaitGroup
 
 	mu       sync.Mutex // guards what follows
 	agents   map[agentKey]*remembered
 	calls    int           // requests that get an answer
 	streams  int           // requests that last
-	answered chan struct{} // holds one when a call was answered
+	ending   int           // connections that are followed, or being ended
+	less     chan struct{} // closed, and another made, when one of these becomes less
 	draining bool
 }
 
@@ -101,11 +105,11 @@ type remembered struct {
 	key  agentKey
 	stop func() // ends what start began
 
-	busy  int // requests under way
-	used  time.Time
-	idle  *time.Timer
-	heard bool // it could hear that its list has changed
-	gone  bool
+	busy    int // requests under way
+	used    time.Time
+	idle    *time.Timer
+	listens bool // it could hear that its list has changed
+	gone    bool
 }
 
 // NewHandler makes a handler. It has to be shut down.
@@ -118,7 +122,7 @@ func NewHandler(api node.API, opts HTTPOptions) (*Handler, error) {
 	if opts.Server.Log == nil {
 		opts.Server.Log = slog.New(slog.DiscardHandler)
 	}
-	h := &Handler{api: api, opts: opts, agents: map[agentKey]*remembered{}, answered: make(chan struct{}, 1)}
+	h := &Handler{api: api, opts: opts, agents: map[agentKey]*remembered{}, less: make(chan struct{})}
 	var err error
 	if h.tokens, err = sums(opts.Tokens); err != nil {
 		return nil, err
@@ -205,15 +209,53 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, by http.Handler,
 		return
 	}
 	defer h.release(a)
-	if r.Method == http.MethodGet {
+	switch r.Method {
+	case http.MethodGet:
 		h.mu.Lock()
-		a.heard = true
+		a.listens = true
 		h.mu.Unlock()
+	case http.MethodPost:
+		defer a.asks(r)()
 	}
 	by.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), agentContext{}, a)))
 	if makes && key.connection != "" {
 		h.follow(a)
 	}
+}
+
+// asks notes that a request may call a tool, until the function that it returns is called.
+func (s *Server) asks(r *http.Request) (done func()) {
+	id := rand.Text()
+	r.Header.Set(requestHeader, id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.askers[id] = r.Context()
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.askers, id)
+	}
+}
+
+// hungUp is the context of a request that has been answered or given up.
+var hungUp = func() context.Context {
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	return ctx
+}()
+
+// asker returns the context of the HTTP request that a call came with, which is done when
+// whoever asked has hung up. Over other transports it never is.
+func (s *Server) asker(request *mcp.CallToolRequest) context.Context {
+	if request == nil || request.Extra == nil || request.Extra.Header.Get(requestHeader) == "" {
+		return context.Background()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ctx := s.askers[request.Extra.Header.Get(requestHeader)]; ctx != nil {
+		return ctx
+	}
+	return hungUp
 }
 
 // A question is what decides, in the body of a request, who answers it. It may be
@@ -270,16 +312,32 @@ func (h *Handler) enter(lasts bool) bool {
 
 func (h *Handler) leave(lasts bool) {
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	if lasts {
 		h.streams--
 	} else {
 		h.calls--
 	}
-	h.mu.Unlock()
-	select {
-	case h.answered <- struct{}{}:
-	default:
-	}
+	h.lessen()
+}
+
+// lessen tells who waits that something has become less. The caller holds the mutex.
+func (h *Handler) lessen() {
+	close(h.less)
+	h.less = make(chan struct{})
+}
+
+// work does something by itself that has to end before the handler has. The caller holds
+// the mutex.
+func (h *Handler) work(do func()) {
+	h.ending++
+	go func() {
+		do()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.ending--
+		h.lessen()
+	}()
 }
 
 var errCrowded = errors.New("as many connections as there may be are in use")
@@ -354,18 +412,17 @@ func (h *Handler) release(a *remembered) {
 // follow forgets a connection when it ends, at once if it has not come about.
 func (h *Handler) follow(a *remembered) {
 	connections := slices.Collect(a.mcp.Sessions())
-	end := func() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(connections) == 0 {
+		h.forget(a)
+		return
+	}
+	h.work(func() {
+		_ = connections[0].Wait() // how it ended is nothing to anybody
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.forget(a)
-	}
-	if len(connections) == 0 {
-		end()
-		return
-	}
-	h.work.Go(func() {
-		_ = connections[0].Wait() // how it ended is nothing to anybody
-		end()
 	})
 }
 
@@ -377,9 +434,9 @@ func (h *Handler) forget(a *remembered) {
 	a.gone = true
 	a.idle.Stop()
 	delete(h.agents, a.key)
-	a.learn(a.heard)
+	a.learn(a.listens)
 	a.Server.leave()
-	h.work.Go(func() {
+	h.work(func() {
 		a.stop()
 		for c := range a.mcp.Sessions() {
 			_ = c.Close()
@@ -397,40 +454,31 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 		a.Server.leave()
 	}
 	h.mu.Unlock()
-	h.settle(ctx)
+	soon, enough := context.WithTimeout(ctx, lastPatience)
+	defer enough()
+	_ = h.settle(soon, func() int { return h.calls }) // what is not answered by now is not waited for
 	h.end()
 	h.mu.Lock()
 	for _, a := range h.agents {
 		h.forget(a)
 	}
 	h.mu.Unlock()
-	ended := make(chan struct{})
-	go func() { h.work.Wait(); close(ended) }()
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return h.settle(ctx, func() int { return h.calls + h.streams + h.ending })
 }
 
-// settle waits for calls to be answered.
-func (h *Handler) settle(ctx context.Context) {
-	enough := time.NewTimer(lastPatience)
-	defer enough.Stop()
+// settle waits until nothing is left, or ctx is done.
+func (h *Handler) settle(ctx context.Context, left func() int) error {
 	for {
 		h.mu.Lock()
-		left := h.calls
+		n, less := left(), h.less
 		h.mu.Unlock()
-		if left == 0 {
-			return
+		if n == 0 {
+			return nil
 		}
 		select {
-		case <-h.answered:
-		case <-enough.C:
-			return
+		case <-less:
 		case <-ctx.Done():
-			return
+			return ctx.Err()
 		}
 	}
 }

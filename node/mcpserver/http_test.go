@@ -1,6 +1,7 @@
 package mcpserver_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -156,6 +157,67 @@ func TestHTTPApart(t *testing.T) {
 	}
 	same := w.dial(n, url, token, since, "test")
 	same.call("concordia_accept", session+`}`)
+}
+
+// What was said to a client that had hung up was shown to nobody, and what waits for it
+// ends.
+func TestHTTPHungUp(t *testing.T) {
+	for _, version := range []string{before, since} {
+		w := newWorld(t)
+		seller := w.agent("seller", mcpserver.Options{}, nil)
+		n := w.agent("buyer", mcpserver.Options{}, nil).node
+		url, _ := w.serve(n, mcpserver.HTTPOptions{Server: mcpserver.Options{Tell: time.Millisecond}})
+		other := w.dial(n, url, otherToken, before, "other")
+		session := `{"session_id":"` + w.begin(seller, other, "") + `"`
+		id := ""
+		if version == before {
+			id = connection(t, url)
+		}
+		// call sends a call and reads its answer until a line has a text.
+		call := func(ctx context.Context, tool, args, until string) string {
+			t.Helper()
+			body := `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + args + `,"_meta":{"progressToken":1}}}`
+			change := within(id)
+			if version == since {
+				body, change = apart("tools/call", `,"name":"`+tool+`","arguments":`+args)
+				body = strings.Replace(body, `"_meta":{`, `"_meta":{"progressToken":1,`, 1)
+			}
+			r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Accept", "application/json, text/event-stream")
+			r.Header.Set("Mcp-Name", tool)
+			change(r)
+			response, err := bearer(token).RoundTrip(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			lines := bufio.NewScanner(response.Body)
+			lines.Buffer(nil, 1<<20)
+			for lines.Scan() {
+				if strings.Contains(lines.Text(), until) {
+					return lines.Text()
+				}
+			}
+			t.Fatalf("%s: %s answers nothing with %s: %v", version, tool, until, lines.Err())
+			return ""
+		}
+		seller.call("concordia_propose", session+cheap)
+		call(w.ctx, "concordia_wait", session+`,"until":"turn"}`, `"structuredContent"`)
+		waiting, hangUp := context.WithCancel(w.ctx)
+		const change = `,"until":"change","timeout_seconds":600}`
+		call(waiting, "concordia_wait", session+change, "notifications/progress")
+		hangUp()
+		known := at(other.call("concordia_session_status", session+`}`), "version")
+		seller.call("concordia_counter", session+dear)
+		other.call("concordia_wait", session+`,"version":`+known+change) // as long as the one that was given up
+		if got := call(w.ctx, "concordia_accept", session+`}`, `"structuredContent"`); !strings.Contains(got, `"isError":true`) {
+			t.Errorf("%s: %s", version, got)
+		}
+	}
 }
 
 // ask sends a request as it is. change may be nil.

@@ -58,6 +58,7 @@ type Server struct {
 	unread bool                              // the client was told that the list has changed, and has not read it since
 	listed []string                          // the tools that a dynamic list had last
 	seen   map[wire.SessionID]node.OfferView // the offers that the agent was shown
+	askers map[string]context.Context        // HTTP requests that came with a call, by what their requestHeader has
 	notice uint64                            // the last notice that the agent was shown
 }
 
@@ -84,7 +85,7 @@ func newServer(api node.API, opts Options, id func() string) (*Server, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{api: api, opts: opts, tools: table(), seen: map[wire.SessionID]node.OfferView{}}
+	s := &Server{api: api, opts: opts, tools: table(), seen: map[wire.SessionID]node.OfferView{}, askers: map[string]context.Context{}}
 	s.leaving, s.leave = context.WithCancel(context.Background())
 	var err error
 	if s.flow, err = newFlow(s.tools); err != nil {
@@ -166,13 +167,25 @@ func (s *Server) start(ctx context.Context) (stop func(), err error) {
 	return func() { end(); work.Wait() }, nil
 }
 
-// show notes that the agent was shown an offer.
-func (s *Server) show(id wire.SessionID, o *node.OfferView) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.seen, id)
-	if o != nil {
-		s.seen[id] = node.OfferView{ID: o.ID, Hash: o.Hash}
+// show notes that the agent is shown an offer by the result of a call.
+func (c *call) show(id wire.SessionID, o *node.OfferView) {
+	c.whenHeard(func() {
+		delete(c.seen, id)
+		if o != nil {
+			c.seen[id] = node.OfferView{ID: o.ID, Hash: o.Hash}
+		}
+	})
+}
+
+// whenHeard does something, with the mutex, when the result of the call goes to an agent
+// that is still there. What nobody waits for any more was not shown to anybody.
+func (c *call) whenHeard(do func()) { c.noted = append(c.noted, do) }
+
+func (c *call) heard() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, do := range c.noted {
+		do()
 	}
 }
 
