@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -13,6 +15,9 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/concordia-node/concordia/wire"
+	"github.com/concordia-node/concordia/wire/keyfile"
 )
 
 // bearer bears a token.
@@ -40,6 +45,58 @@ func callTool(url, token, revision, tool, args string) (string, error) {
 	}
 	text, err := json.Marshal(r)
 	return string(text), err
+}
+
+// On an address that is not of this machine alone, MCP is served over TLS, by the names
+// that were given.
+func TestNodeMCPOverTLS(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	writeCertificate(t, cert, key, 1)
+	k, err := wire.NewPrivateKey([]byte(strings.Repeat("s", wire.SeedSize)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := keyfile.Create(filepath.Join(dir, "a.key"), keyfile.Identity{Agent: wire.DIDKey(k.Public()), Key: k}, nil, rand.Reader); err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := startNode(program, dir, "a", "--key", "a.key", "--mcp", "0.0.0.0:0", "--tls-cert", cert, "--tls-key", key); err == nil {
+		t.Fatal("a public address without a name")
+	}
+	p, err := startNode(program, dir, "a", "--key", "a.key", "--mcp", "0.0.0.0:0", "--tls-cert", cert, "--tls-key", key, "--mcp-hosts", "localhost, lena.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.cmd.Process.Kill(); _ = p.cmd.Wait() })
+	token, err := os.ReadFile(filepath.Join(dir, "a", tokensName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted := x509.NewCertPool()
+	if text, err := os.ReadFile(cert); err != nil || !trusted.AppendCertsFromPEM(text) {
+		t.Fatal("no certificate")
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}}}
+	for host, want := range map[string]int{"": http.StatusBadRequest, "lena.example": http.StatusBadRequest, "evil.example": http.StatusForbidden} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.mcp, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+		r.Host = host
+		response, err := client.Do(r)
+		if err != nil {
+			t.Fatalf("%s: %v", p.mcp, err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != want { // a stream without a session, or not even that
+			t.Errorf("host %q: %d, want %d", host, response.StatusCode, want)
+		}
+	}
 }
 
 // Tokens are made once, for their owner alone, and never said.
