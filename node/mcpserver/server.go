@@ -42,12 +42,10 @@ const DefaultTell = 5 * time.Second
 
 // A Server is one connection of an agent to a node.
 type Server struct {
-	api   node.API
-	opts  Options
-	tools []*tool
-	flow  *protocol.Compiled
-	menu  *menu.Menu
-	mcp   *mcp.Server
+	*kit
+	api  node.API
+	opts Options
+	mcp  *mcp.Server
 
 	leaving context.Context // done when the client has closed its side: nobody waits then
 	leave   context.CancelFunc
@@ -61,6 +59,27 @@ type Server struct {
 	askers map[string]context.Context        // HTTP requests that came with a call, by what their requestHeader has
 	notice uint64                            // the last notice that the agent was shown
 }
+
+// A kit is what every server works with.
+type kit struct {
+	tools []*tool
+	flow  *protocol.Compiled
+	menu  *menu.Menu
+}
+
+// newKit makes it once, for it does not change and takes a while.
+var newKit = sync.OnceValues(func() (*kit, error) {
+	tools := table()
+	flow, err := newFlow(tools)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMenu(flow, tools)
+	if err != nil {
+		return nil, err
+	}
+	return &kit{tools, flow, m}, nil
+})
 
 // New makes a server of a node. It is for one connection: see Run.
 func New(api node.API, opts Options) (*Server, error) { return newServer(api, opts, nil) }
@@ -85,15 +104,12 @@ func newServer(api node.API, opts Options, id func() string) (*Server, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{api: api, opts: opts, tools: table(), seen: map[wire.SessionID]node.OfferView{}, askers: map[string]context.Context{}}
+	k, err := newKit()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{api: api, opts: opts, kit: k, seen: map[wire.SessionID]node.OfferView{}, askers: map[string]context.Context{}}
 	s.leaving, s.leave = context.WithCancel(context.Background())
-	var err error
-	if s.flow, err = newFlow(s.tools); err != nil {
-		return nil, err
-	}
-	if s.menu, err = newMenu(s.flow, s.tools); err != nil {
-		return nil, err
-	}
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "concordia", Title: "Concordia node", Version: opts.Version}, &mcp.ServerOptions{
 		Instructions: instructions, InitializedHandler: s.initialized, GetSessionID: id,
 		Logger:       slog.New(slog.DiscardHandler), // what it says may repeat what was sent
