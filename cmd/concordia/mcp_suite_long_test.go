@@ -33,7 +33,7 @@ var suitePackages = []string{"--package", "node@22.23.3", "--package", "@modelco
 // A node passes what a server of the same library passes that has the same capabilities
 // and nothing else. Most of the suite asks for tools, prompts and resources of its own,
 // which neither has.
-func TestMCPSuite(t *testing.T) {
+func TestMCPSuiteLong(t *testing.T) {
 	npx, err := exec.LookPath("npx")
 	if err != nil {
 		t.Skip("needs npx")
