@@ -1,6 +1,7 @@
 package examples
 
 import (
+	"context"
 	"flag"
 	"io/fs"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -73,6 +75,52 @@ func TestTwoNodes(t *testing.T) {
 func TestTwoAgents(t *testing.T) {
 	if out, err := run(t, "./two-agents"); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// The same by the official TypeScript client, in both eras of MCP, over standard input and
+// output and over HTTP.
+func TestTwoAgentsTypeScript(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("needs node, 20 or later, and npm")
+	}
+	if out, err := exec.CommandContext(t.Context(), node, "-e", "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)").CombinedOutput(); err != nil {
+		t.Skipf("needs node, 20 or later: %v: %s", err, out)
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"agents.mjs", "package.json", "package-lock.json"} {
+		text, err := os.ReadFile(filepath.Join("two-agents", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, enough := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer enough()
+	npm := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	npm.Dir, npm.WaitDelay = dir, time.Second
+	if out, err := npm.CombinedOutput(); err != nil {
+		t.Skipf("needs npm and its registry: %v: %s", err, out)
+	}
+	program := filepath.Join(dir, "concordia")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../cmd/concordia").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for name, args := range map[string][]string{
+		"2025-11-25": nil, "2025-11-25 over HTTP": {"--http"},
+		"2026-07-28": {"--revision", "2026-07-28"}, "2026-07-28 over HTTP": {"--revision", "2026-07-28", "--http"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), node, append([]string{"agents.mjs", "--concordia", program}, args...)...)
+			cmd.Dir = dir
+			out, err := cmd.CombinedOutput()
+			if err != nil || strings.Count(string(out), "pass         receipt party-signatures") != 2 {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
 	}
 }
 

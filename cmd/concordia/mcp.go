@@ -35,7 +35,7 @@ and another takes over when it ends.
 
 Settings are those of concordia node config: with a file DIR/node.yaml that has key and
 relay, --dir is enough. Standard input belongs to MCP: a passphrase comes from
---passphrase-file.
+--passphrase-file. Over HTTP, MCP is served by concordia node serve --mcp.
 
 --menu says which tools the agent is shown: static always the same list, dynamic what is
 legal now, dispatch three tools that lead to all others, auto static until the client
@@ -56,15 +56,11 @@ not be run.`,
 	mode := cmd.Flags().String("menu", string(menu.Auto), "auto, static, dynamic or dispatch: which `tools` are shown")
 	groups := cmd.Flags().StringSlice("tools", nil, "`groups` of tools beside negotiate; all if it is left out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		for _, name := range *groups {
-			if !slices.Contains(mcpserver.Groups(), name) {
-				return cli.Usagef("--tools: want some of %s", strings.Join(mcpserver.Groups(), ", "))
-			}
+		if err := checkGroups("--tools", *groups); err != nil {
+			return err
 		}
-		switch menu.Mode(*mode) {
-		case menu.Auto, menu.Static, menu.Dynamic, menu.Dispatch:
-		default:
-			return cli.Usagef("--menu: want auto, static, dynamic or dispatch")
+		if err := checkMenu("--menu", menu.Mode(*mode)); err != nil {
+			return err
 		}
 		if err := c.read(cmd); err != nil {
 			return err
@@ -72,6 +68,23 @@ not be run.`,
 		return c.serveMCP(cmd, mcpserver.Options{Menu: menu.Mode(*mode), Groups: *groups})
 	}
 	return cmd
+}
+
+func checkGroups(name string, groups []string) error {
+	for _, g := range groups {
+		if !slices.Contains(mcpserver.Groups(), g) {
+			return cli.Usagef("%s: want some of %s", name, strings.Join(mcpserver.Groups(), ", "))
+		}
+	}
+	return nil
+}
+
+func checkMenu(name string, mode menu.Mode) error {
+	switch mode {
+	case menu.Auto, menu.Static, menu.Dynamic, menu.Dispatch:
+		return nil
+	}
+	return cli.Usagef("%s: want auto, static, dynamic or dispatch", name)
 }
 
 // BUG(mcp): A call that is still under way two seconds after the client has closed standard

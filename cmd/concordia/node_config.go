@@ -18,6 +18,7 @@ import (
 
 	"github.com/concordia-node/concordia/internal/cli"
 	"github.com/concordia-node/concordia/node"
+	"github.com/concordia-node/concordia/protocol/menu"
 	"github.com/concordia-node/concordia/wire"
 )
 
@@ -79,6 +80,11 @@ func (a *app) nodeConfig(cmd *cobra.Command, serves bool) *nodeConfig {
 		{name: "acme", usage: "get a certificate for this `host` from Let's Encrypt, and keep it in DIR/acme"},
 		{name: "insecure_http", kind: yesSetting, value: "false", usage: "listen in the clear: a proxy in front speaks TLS"},
 		{name: "trusted_proxy", usage: "`CIDRs` of proxies whose X-Forwarded-For is believed, separated by commas"},
+		{name: "mcp", usage: "`address` to serve MCP over HTTP at, as 127.0.0.1:7420: for the owner's agents"},
+		{name: "mcp_menu", value: string(menu.Auto), usage: "auto, static, dynamic or dispatch: which `tools` are shown over MCP"},
+		{name: "mcp_tools", usage: "`groups` of tools that there are over MCP beside negotiate, separated by commas; all by default"},
+		{name: "mcp_hosts", usage: "`names` by which MCP is asked for, separated by commas, besides those of this machine"},
+		{name: "mcp_origins", usage: "`origins` of pages that may use MCP, separated by commas; none by default"},
 		{name: "log_level", value: "info", usage: "`level`: debug, info, warn or error"},
 	}}
 	always := []string{"dir", "config", "key", "passphrase_file", "relay", "loopback"}
@@ -263,6 +269,7 @@ what is usual. The file is YAML. Files that it names are relative to where it is
 
   relay: https://relay.example
   key: seller.key
+  mcp: 127.0.0.1:7420             # serve MCP there; tokens are in DIR/mcp.token
   policy:
     unknown: ask                  # invitations of strangers: ask, accept or refuse
     join_known: true

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -45,6 +46,13 @@ believed. Plain HTTP is otherwise for this machine alone, with
 proxy; /healthz answers 503 when the disk refuses or a relay is away that the node
 needs.
 
+With --mcp ADDR agents of the owner negotiate over the Model Context Protocol at
+http://ADDR/mcp, as with concordia mcp on standard input and output. Each request bears a
+token (Authorization: Bearer TOKEN): those in DIR/mcp.token, one a line, made if it is
+missing. Whoever knows one negotiates as the agent. ADDR is of this machine; others take
+--tls-cert and --tls-key, and --mcp-hosts with the names by which it is reached. Requests
+of web pages are refused, but for those of --mcp-origins.
+
 Each setting can also be in the environment or a file: see concordia node config.
 
 SIGTERM or SIGINT drains: no more is taken, what is under way comes to its end, and the
@@ -56,6 +64,7 @@ runs on DIR already.`,
 		Example: `  concordia node serve --dir seller --key seller.key --relay https://relay.example
   concordia node serve --dir seller --key seller.key --listen :8443 --public https://lena.example:8443 --tls-cert cert.pem --tls-key key.pem
   concordia node serve --dir seller --key seller.key --listen :443 --acme lena.example
+  concordia node serve --dir seller --key seller.key --relay https://relay.example --mcp 127.0.0.1:7420
   concordia node serve --dir seller --config node.yaml`,
 		Args: cobra.NoArgs,
 	}
@@ -96,6 +105,13 @@ func (c *nodeConfig) serve(cmd *cobra.Command) (err error) {
 	if l != nil {
 		defer l.Close()
 	}
+	agents, err := c.listenMCP()
+	if err != nil {
+		return err
+	}
+	if agents != nil {
+		defer agents.Close()
+	}
 	n, err := node.New(opts)
 	if errors.Is(err, groupcommit.ErrLocked) {
 		return fmt.Errorf("%w; a node runs in %s already: stop that one, or use it", err, opts.Dir)
@@ -126,8 +142,20 @@ func (c *nodeConfig) serve(cmd *cobra.Command) (err error) {
 			}
 		})
 	}
-	log.Info("serving", "agent", opts.Agent, "local", local.Address(), "public", opts.Public, "relay", opts.Relay)
-	if err := c.say(opts, local.Address()); err != nil {
+	var door *mcpDoor
+	if agents != nil {
+		if door, err = c.openMCP(agents, n, log); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, door.close()) }()
+		work.Go(func() {
+			if err := door.serve(); err != nil {
+				cancel(fmt.Errorf("serving MCP: %w", err))
+			}
+		})
+	}
+	log.Info("serving", "agent", opts.Agent, "local", local.Address(), "public", opts.Public, "relay", opts.Relay, "mcp", door.address())
+	if err := c.say(opts, local.Address(), door.address()); err != nil {
 		cancel(err)
 	}
 	select {
@@ -136,6 +164,9 @@ func (c *nodeConfig) serve(cmd *cobra.Command) (err error) {
 		log.Info("draining", "signal", sig.String())
 		cancel(errDrain)
 	case <-stop.Done():
+	}
+	if door != nil {
+		door.drain(context.WithoutCancel(cmd.Context()))
 	}
 	if public != nil {
 		// Those who are connected for good are told by the node when it closes.
@@ -171,12 +202,12 @@ func (c *nodeConfig) address() (func(*http.Request) netip.Addr, error) {
 // listen listens where other agents reach the node, and says in opts where that is.
 func (c *nodeConfig) listen(opts *node.Options) (net.Listener, error) {
 	at, public := c.get("listen"), c.get("public")
-	certs := &certificates{c.get("tls_cert"), c.get("tls_key"), c.get("acme"), c.get("dir"), c.yes("insecure_http")}
+	certs := c.certificates()
 	secure, err := certs.secured()
 	switch {
 	case err != nil:
 		return nil, err
-	case at == "" && (public != "" || secure != nil):
+	case at == "" && (public != "" || c.get("mcp") == "" && secure != nil):
 		return nil, cli.Usagef("--listen is missing: the address at which others reach the node, as :8443")
 	case at == "":
 		return nil, nil
@@ -201,6 +232,11 @@ func (c *nodeConfig) listen(opts *node.Options) (net.Listener, error) {
 	}
 	opts.Public = public
 	return l, nil
+}
+
+// certificates says where the certificate of the node comes from.
+func (c *nodeConfig) certificates() *certificates {
+	return &certificates{c.get("tls_cert"), c.get("tls_key"), c.get("acme"), c.get("dir"), c.yes("insecure_http")}
 }
 
 // publicHandler answers other agents, those of A2A among them, and the machine itself about health and metrics.
@@ -255,16 +291,19 @@ func fromHere(r *http.Request) bool {
 }
 
 // say prints where the node is reached.
-func (c *nodeConfig) say(opts node.Options, local string) error {
+func (c *nodeConfig) say(opts node.Options, local, mcp string) error {
 	c.app.out.printf("node of %s\nlocal %s\n", opts.Agent, local)
 	if opts.Public != "" {
 		c.app.out.printf("listening on %s\n", opts.Public)
+	}
+	if mcp != "" {
+		c.app.out.printf("mcp %s with a token of %s\n", mcp, filepath.Join(opts.Dir, tokensName))
 	}
 	c.app.out.printf("ready\n")
 	if !c.app.out.json {
 		return nil
 	}
 	return json.NewEncoder(c.app.out.w).Encode(map[string]string{ // one line
-		"agent_id": string(opts.Agent), "local": local, "public": opts.Public, "relay": opts.Relay,
+		"agent_id": string(opts.Agent), "local": local, "public": opts.Public, "relay": opts.Relay, "mcp": mcp,
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,6 +38,9 @@ func startNode(program, dir, name string, args ...string) (*relayProcess, error)
 		if url, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
 			p.url = url
 		}
+		if at, ok := strings.CutPrefix(lines.Text(), "mcp "); ok {
+			p.mcp, _, _ = strings.Cut(at, " ")
+		}
 		if lines.Text() == "ready" {
 			return p, nil
 		}
@@ -46,9 +50,12 @@ func startNode(program, dir, name string, args ...string) (*relayProcess, error)
 
 // nodeCommands are
 //
-//	node-up DIR ARG...  runs node serve with --dir DIR; $URL and $AT are where it listens
-//	node-down DIR       drains it, and wants exit code 0; its log is in DIR.log
+//	node-up DIR ARG...  runs node serve with --dir DIR; $URL and $AT are where it listens,
+//	                    and $MCP where it serves MCP
+//	node-down DIR       drains it, and wants exit code 0; its log is in DIR.log, without the token
 //	node-kill DIR       kills it
+//	mcp-call DIR REVISION TOOL ARGUMENTS WANT
+//	                    calls a tool at $MCP with the token of DIR; its result has to have WANT
 func nodeCommands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
 	type key string
 	running := func(ts *testscript.TestScript, name string) *relayProcess {
@@ -63,6 +70,7 @@ func nodeCommands() map[string]func(ts *testscript.TestScript, neg bool, args []
 			p, err := startNode(programOf(ts), ts.MkAbs("."), args[0], args[1:]...)
 			ts.Check(err)
 			ts.Setenv("URL", p.url)
+			ts.Setenv("MCP", p.mcp)
 			ts.Setenv("AT", strings.TrimPrefix(p.url, "http://"))
 			ts.Defer(func() { _ = p.cmd.Process.Kill(); _ = p.cmd.Wait() })
 			ts.Value(runningKey{}).(map[any]*relayProcess)[key(args[0])] = p
@@ -74,11 +82,22 @@ func nodeCommands() map[string]func(ts *testscript.TestScript, neg bool, args []
 				ts.Fatalf("the node in %s: %v\n%s", args[0], err, p.log)
 			}
 			ts.Check(os.WriteFile(ts.MkAbs(args[0]+".log"), p.log.Bytes(), 0o600))
+			token, err := os.ReadFile(ts.MkAbs(filepath.Join(args[0], tokensName)))
+			if err == nil && bytes.Contains(p.log.Bytes(), bytes.TrimSpace(token)) {
+				ts.Fatalf("the log of the node in %s has the token of MCP", args[0])
+			}
 		},
 		"node-kill": func(ts *testscript.TestScript, _ bool, args []string) {
 			p := running(ts, args[0])
 			ts.Check(p.cmd.Process.Kill())
 			_ = p.cmd.Wait() // it was killed
+		},
+		"mcp-call": func(ts *testscript.TestScript, _ bool, args []string) {
+			token := strings.TrimSpace(ts.ReadFile(filepath.Join(args[0], tokensName)))
+			got, err := callTool(ts.Getenv("MCP"), token, args[1], args[2], args[3])
+			if err != nil || !strings.Contains(got, args[4]) {
+				ts.Fatalf("%s: %v %s, want %s", args[2], err, got, args[4])
+			}
 		},
 	}
 }

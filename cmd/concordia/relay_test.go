@@ -28,6 +28,7 @@ import (
 type relayProcess struct {
 	cmd *exec.Cmd
 	url string
+	mcp string // where a node serves MCP
 	log *bytes.Buffer
 }
 

@@ -33,11 +33,15 @@ func newMenu(flow *protocol.Compiled, tools []*tool) (*menu.Menu, error) {
 
 // initialized notes that the client has initialized. None does from the revision on in
 // which a list must not change by what was called, 2026-07-28: it keeps the static one.
-func (s *Server) initialized(context.Context, *mcp.InitializedRequest) {
+func (s *Server) initialized(_ context.Context, request *mcp.InitializedRequest) {
 	if s.opts.Menu != menu.Auto {
 		return
 	}
 	s.mu.Lock()
+	if p := request.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
+		s.name = clientName{p.ClientInfo.Name, p.ClientInfo.Version}
+	}
+	s.client.Known = s.opts.Clients.known(s.name)
 	probe := s.client.Initialized()
 	s.mu.Unlock()
 	if probe {
@@ -54,12 +58,13 @@ func (s *Server) listing(next mcp.MethodHandler) mcp.MethodHandler {
 			return result, err
 		}
 		mode, probe := s.opts.Menu, false
+		s.mu.Lock()
+		s.unread = false
 		if mode == menu.Auto {
-			s.mu.Lock()
 			probe = s.client.Listed()
 			mode = s.client.Mode()
-			s.mu.Unlock()
 		}
+		s.mu.Unlock()
 		shown, err := s.list(ctx, mode)
 		if err != nil {
 			return nil, err
@@ -184,6 +189,7 @@ func (s *Server) refresh(ctx context.Context) {
 	}
 	s.mu.Lock()
 	differs := s.listed != nil && !slices.Equal(s.listed, s.menu.Allowed(standings...))
+	s.unread = s.unread || differs
 	s.mu.Unlock()
 	if differs {
 		s.changed()

@@ -28,6 +28,7 @@ type Options struct {
 	Patience time.Duration    // how long a call may take that is not made to wait; 0: DefaultPatience
 	Random   io.Reader        // of the ids of sessions and messages; nil: crypto/rand
 	Log      *slog.Logger     // nil: none; it gets no arguments and no results
+	Clients  *Clients         // what is remembered of clients; nil: nothing
 }
 
 // DefaultPatience is how long a call may take: for as long a node tries to reach a relay.
@@ -43,30 +44,60 @@ const DefaultTell = 5 * time.Second
 
 // A Server is one connection of an agent to a node.
 type Server struct {
-	api   node.API
-	opts  Options
-	tools []*tool
-	flow  *protocol.Compiled
-	menu  *menu.Menu
-	mcp   *mcp.Server
+	*kit
+	api  node.API
+	opts Options
+	mcp  *mcp.Server
 
 	leaving context.Context // done when the client has closed its side: nobody waits then
 	leave   context.CancelFunc
 
 	mu     sync.Mutex // guards what follows
 	client menu.Client
+	name   clientName                        // as the client says
+	unread bool                              // the client was told that the list has changed, and has not read it since
 	listed []string                          // the tools that a dynamic list had last
 	seen   map[wire.SessionID]node.OfferView // the offers that the agent was shown
+	askers map[string]context.Context        // HTTP requests that came with a call, by what their requestHeader has
 	notice uint64                            // the last notice that the agent was shown
 }
 
-// New makes a server of a node. It is for one connection: see Run.
-func New(api node.API, opts Options) (*Server, error) {
-	for _, name := range opts.Groups {
+// A kit is what all servers with the same groups of tools work with. It does not change.
+type kit struct {
+	tools []*tool
+	flow  *protocol.Compiled
+	menu  *menu.Menu
+}
+
+func newKit(groups []string) (*kit, error) {
+	for _, name := range groups {
 		if !slices.Contains(Groups(), name) {
 			return nil, fmt.Errorf("making a server: there is no group of tools %q", name)
 		}
 	}
+	k := &kit{tools: table(groups...)}
+	var err error
+	if k.flow, err = newFlow(k.tools); err != nil {
+		return nil, err
+	}
+	if k.menu, err = newMenu(k.flow, k.tools); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// New makes a server of a node. It is for one connection: see Run.
+// New makes a server of a node. It is for one connection: see Run.
+func New(api node.API, opts Options) (*Server, error) {
+	k, err := newKit(opts.Groups)
+	if err != nil {
+		return nil, err
+	}
+	return newServer(api, opts, k, nil), nil
+}
+
+// newServer makes a server whose connection over HTTP gets an id by id; nil: any.
+func newServer(api node.API, opts Options, k *kit, id func() string) *Server {
 	if opts.Menu == "" {
 		opts.Menu = menu.Auto
 	}
@@ -85,17 +116,10 @@ func New(api node.API, opts Options) (*Server, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{api: api, opts: opts, tools: table(opts.Groups...), seen: map[wire.SessionID]node.OfferView{}}
+	s := &Server{api: api, opts: opts, kit: k, seen: map[wire.SessionID]node.OfferView{}, askers: map[string]context.Context{}}
 	s.leaving, s.leave = context.WithCancel(context.Background())
-	var err error
-	if s.flow, err = newFlow(s.tools); err != nil {
-		return nil, err
-	}
-	if s.menu, err = newMenu(s.flow, s.tools); err != nil {
-		return nil, err
-	}
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "concordia", Title: "Concordia node", Version: opts.Version}, &mcp.ServerOptions{
-		Instructions: instructions, InitializedHandler: s.initialized,
+		Instructions: instructions, InitializedHandler: s.initialized, GetSessionID: id,
 		Logger:       slog.New(slog.DiscardHandler), // what it says may repeat what was sent
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
@@ -110,7 +134,7 @@ func New(api node.API, opts Options) (*Server, error) {
 	s.addMailResources()
 	s.addPrompts()
 	s.mcp.AddReceivingMiddleware(s.listing)
-	return s, nil
+	return s
 }
 
 // A group is tools that an owner gives an agent, or keeps from it, together.
@@ -154,30 +178,52 @@ func table(names ...string) (all []*tool) {
 
 // Run serves a client until it leaves or ctx is done.
 func (s *Server) Run(ctx context.Context, transport mcp.Transport) error {
-	self, err := s.api.Self(ctx)
+	stop, err := s.start(ctx)
 	if err != nil {
-		return fmt.Errorf("asking the node: %w", err)
+		return err
 	}
-	s.notice = self.Notices
-	life, stop := context.WithCancel(ctx)
-	var work sync.WaitGroup
-	work.Go(func() { s.watch(life) })
 	err = s.mcp.Run(ctx, &answered{Transport: transport, patience: lastPatience, leave: s.leave})
 	stop()
-	work.Wait()
+	s.learn(true)
 	if s.leaving.Err() != nil {
 		return nil // what could not be told to a client that has gone is no fault
 	}
 	return err
 }
 
-// show notes that the agent was shown an offer.
-func (s *Server) show(id wire.SessionID, o *node.OfferView) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.seen, id)
-	if o != nil {
-		s.seen[id] = node.OfferView{ID: o.ID, Hash: o.Hash}
+// start begins a connection: news is what comes from now on, and the client is told when
+// its list changes, until stop is called or ctx is done.
+func (s *Server) start(ctx context.Context) (stop func(), err error) {
+	self, err := s.api.Self(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("asking the node: %w", err)
+	}
+	s.notice = self.Notices
+	life, end := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	work.Go(func() { s.watch(life) })
+	return func() { end(); work.Wait() }, nil
+}
+
+// show notes that the agent is shown an offer by the result of a call.
+func (c *call) show(id wire.SessionID, o *node.OfferView) {
+	c.whenHeard(func() {
+		delete(c.seen, id)
+		if o != nil {
+			c.seen[id] = node.OfferView{ID: o.ID, Hash: o.Hash}
+		}
+	})
+}
+
+// whenHeard does something, with the mutex, when the result of the call goes to an agent
+// that is still there. What nobody waits for any more was not shown to anybody.
+func (c *call) whenHeard(do func()) { c.noted = append(c.noted, do) }
+
+func (c *call) heard() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, do := range c.noted {
+		do()
 	}
 }
 

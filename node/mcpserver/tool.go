@@ -207,6 +207,8 @@ type call struct {
 	// repeat are arguments under which the same call can be made again without being done
 	// twice, for whoever does not hear what became of it.
 	repeat wire.M
+
+	noted []func() // what to note of the result when it has reached the agent
 }
 
 func (c *call) text(name string) string { return c.args.OptText(name) }
@@ -244,6 +246,13 @@ func (s *Server) call(ctx context.Context, t *tool, request *mcp.CallToolRequest
 	args, err := t.arguments(data)
 	c := &call{Server: s, tool: t, args: args, request: request}
 	var result wire.M
+	asker := s.asker(request)
+	if t.reads {
+		var leave context.CancelFunc
+		ctx, leave = context.WithCancel(ctx)
+		defer leave()
+		defer context.AfterFunc(asker, leave)()
+	}
 	if err == nil {
 		short, stop := ctx, func() {}
 		if !t.waits {
@@ -256,9 +265,12 @@ func (s *Server) call(ctx context.Context, t *tool, request *mcp.CallToolRequest
 		s.refresh(ctx)
 	}
 	if err != nil {
-		return answer(c.refusal(ctx, err), true)
+		result = c.refusal(ctx, err)
 	}
-	return answer(result, false)
+	if ctx.Err() == nil && asker.Err() == nil {
+		c.heard()
+	}
+	return answer(result, err != nil)
 }
 
 // answer makes a result of an object: structured, and the same as text.

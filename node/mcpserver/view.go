@@ -41,12 +41,12 @@ var viewMembers = []param{
 func with(list []param, more ...param) []param { return append(list[:len(list):len(list)], more...) }
 
 // session is a session as a result has it.
-func (s *Server) view(v node.View) wire.M {
-	s.show(v.Session, v.Offer)
+func (c *call) view(v node.View) wire.M {
+	c.show(v.Session, v.Offer)
 	words := newExternal()
 	r := wire.M{
 		"session_id": v.Session, "state": stateName(v.State), "is_terminal": isOver(v.State), "your_turn": v.Turn && len(v.Moves) > 0,
-		"legal_moves": moves(v.Moves), "legal_tools": s.toolsOf(v.Moves), "next": s.next(v), "version": v.Version,
+		"legal_moves": moves(v.Moves), "legal_tools": c.toolsOf(v.Moves), "next": c.next(v), "version": v.Version,
 		"transcript_length": v.Len, "round_count": v.Rounds, "max_rounds": v.Rounded, "parties": agents(v.Parties),
 		"created_at": wire.FormatTime(v.Began),
 	}

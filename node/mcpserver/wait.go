@@ -128,9 +128,7 @@ func (c *call) news(ctx, short context.Context) (wire.M, error) {
 		}
 		all, last = append(all, m), n.Number
 	}
-	c.mu.Lock()
-	c.notice = max(c.notice, last)
-	c.mu.Unlock()
+	c.whenHeard(func() { c.notice = max(c.notice, last) })
 	r := wire.M{"timed_out": len(list) == 0, "notices": all, "last": last}
 	if len(list) > 0 {
 		r["next"] = "For an invitation: concordia_invitations. For a session: concordia_session_status. For a match of an entry of yours: concordia_find_matches. For mail: concordia_relay_status, concordia_relay_receive."

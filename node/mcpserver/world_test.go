@@ -116,9 +116,10 @@ func agent(name string) wire.AgentID { return wire.DIDKey(key(name).Public()) }
 // An agent is an MCP client of a node.
 type client struct {
 	*mcp.ClientSession
-	w       *world
-	node    *node.Node
-	changed chan struct{} // the list of tools has
+	w        *world
+	node     *node.Node
+	changed  chan struct{} // the list of tools has
+	progress chan struct{} // holds one when a call has told of it, over HTTP
 }
 
 // agent starts a node and connects to it. change may be nil.
