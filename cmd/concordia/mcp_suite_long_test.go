@@ -3,10 +3,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -93,10 +95,21 @@ func servedNode(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy = &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+	through := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
 		r.Out.URL.Scheme, r.Out.URL.Host = target.Scheme, target.Host
 		r.Out.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}}
+	proxy = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A body that is still being looked at when the answer begins is closed under the
+		// proxy's hands, and the answer cut off.
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		through.ServeHTTP(w, r)
+	})
 	return s.URL + target.Path
 }
 
