@@ -135,6 +135,7 @@ type OfferView struct {
 	Hash     wire.Hash    `json:"hash"` // of the body: what an approval receipt names
 	Complete bool         `json:"complete"`
 	Own      bool         `json:"own"`
+	Ends     time.Time    `json:"ends"` // it can be accepted before (SPEC §5.3)
 }
 
 // An EndingView says how a session ended.

@@ -115,7 +115,7 @@ func (n *Node) proposalOf(l *live, m *wire.Message) (*proposal, error) {
 			return nil, err
 		}
 		o, from := next.Offer()
-		p := &proposal{kind: m.Type, body: m.Body, ends: o.ValidUntil, from: from}
+		p := &proposal{kind: m.Type, body: m.Body, ends: next.OfferEnds(), from: from}
 		for _, b := range o.Branches {
 			p.terms = append(p.terms, b.Terms)
 		}
@@ -131,7 +131,7 @@ func (n *Node) proposalOf(l *live, m *wire.Message) (*proposal, error) {
 		}
 		_, several := o.Select(emptyObject, "", s.Space())
 		return &proposal{
-			kind: m.Type, body: o.Body(), terms: []offer.Terms{terms}, ends: o.ValidUntil, from: from, chosen: several != nil,
+			kind: m.Type, body: o.Body(), terms: []offer.Terms{terms}, ends: s.OfferEnds(), from: from, chosen: several != nil,
 		}, nil
 	}
 	return nil, nil

@@ -128,7 +128,7 @@ func (v *nodeVerb) viewRows(s node.View) (rows [][]string) {
 		if s.Offer.Own {
 			from = "you"
 		}
-		row("offer", fmt.Sprintf("%s, by %s", describe(wire.TypeOffer, s.Offer.Body), from))
+		row("offer", fmt.Sprintf("%s, by %s, until %s", describe(wire.TypeOffer, s.Offer.Body), from, wire.FormatTime(s.Offer.Ends)))
 	}
 	row("agreed", termsText(s.Deal))
 	if s.Ending != nil && s.State != session.Agreed {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -98,4 +99,29 @@ func TestGoldenDeal(t *testing.T) {
 	b.call(buyer, "buyer", "concordia_agreement", session+`}`)
 	b.call(buyer, "buyer", "concordia_session_receipt", session+`}`)
 	golden(t, "deal.txt", b.String())
+}
+
+// An agent is told until when an offer stands, and that it has lapsed.
+func TestLapsedOffer(t *testing.T) {
+	w := newWorld(t)
+	var later atomic.Int64 // seconds
+	now := time.Now()
+	clock := func() time.Time { return now.Add(time.Duration(later.Load()) * time.Second) }
+	seller := w.agent("seller", mcpserver.Options{Now: clock}, func(o *node.Options) { o.Now = clock })
+	buyer := w.agent("buyer", mcpserver.Options{Now: clock}, func(o *node.Options) { o.Now = clock })
+	session := `{"session_id":"` + w.begin(seller, buyer, `,"offer_ttl":60`) + `"`
+	seller.call("concordia_propose", session+`,"terms":{"price":{"value":1600,"currency":"USD"},"delivery":{"value":"pickup"}}}`)
+	buyer.call("concordia_wait", session+`}`)
+	if v := buyer.call("concordia_session_status", session+`}`); at(v, "offer", "ends_at") != wire.FormatTime(now.Truncate(time.Second).Add(time.Minute)) {
+		t.Errorf("an offer made at %s: %s", wire.FormatTime(now), v)
+	}
+	later.Store(60)
+	for _, c := range []*client{seller, buyer} {
+		if v := c.call("concordia_session_status", session+`}`); !strings.HasPrefix(at(v, "next"), "The offer has lapsed.") || strings.Contains(at(v, "legal_tools"), "concordia_accept") {
+			t.Errorf("a minute later: %s", v)
+		}
+	}
+	if v := buyer.refused("concordia_accept", session+`}`); at(v, "rule") != "offer-ttl" {
+		t.Errorf("an accept: %s", v)
+	}
 }

@@ -141,7 +141,7 @@ func TestNeeds(t *testing.T) {
 	seller.call("concordia_propose", session+`,"terms":{"price":{"value":1600,"currency":"USD"},"delivery":{"value":"pickup"}}}`)
 	buyer.call("concordia_wait", session+`}`)
 	asked := buyer.call("concordia_needs", session+`}`)
-	if at(asked, "allowed") != "false" || at(asked, "needs", "0", "threshold") != "over_1000" || at(asked, "external", "needs", "0", "amount") != "1600 USD" {
+	if at(asked, "allowed") != "false" || at(asked, "needs", "0", "threshold") != "over_1000" || at(asked, "external", "needs", "0", "amount") != "1600 USD" || at(asked, "needs", "0", "offer_ends") == "" {
 		t.Errorf("needs: %s", asked)
 	}
 	v := buyer.refused("concordia_accept", session+`}`)

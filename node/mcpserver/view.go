@@ -64,7 +64,7 @@ func (c *call) view(v node.View) wire.M {
 		r["agreement_hash"] = v.Hash
 	}
 	if o := v.Offer; o != nil {
-		r["offer"] = wire.M{"offer_id": o.ID, "from": o.From, "yours": o.Own, "complete": o.Complete, "hash": o.Hash}
+		r["offer"] = wire.M{"offer_id": o.ID, "from": o.From, "yours": o.Own, "complete": o.Complete, "hash": o.Hash, "ends_at": wire.FormatTime(o.Ends)}
 		words.put("offer", o.Body)
 	}
 	if e := v.Ending; e != nil {
@@ -156,6 +156,8 @@ func (s *Server) next(v node.View) string {
 		return "Read external.terms. Agree to negotiate with concordia_accept_session, or refuse with concordia_decline_session."
 	case at == free:
 		return "There is no offer. Make one with concordia_propose, or wait for theirs: concordia_wait."
+	case v.Offer != nil && !s.opts.Now().Before(v.Offer.Ends):
+		return "The offer has lapsed. Make another one with concordia_counter, or wait for theirs: concordia_wait."
 	case at == own:
 		return "Your offer stands. Wait for the answer: concordia_wait. You may replace it with concordia_counter."
 	case at == theirs && v.Offer.Complete:
