@@ -337,6 +337,9 @@ func TestTold(t *testing.T) {
 // There are so many proposals and interactions; then old ones go, and what was told with
 // them.
 func TestAdoptionBounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it counts, and nothing of it happens at once")
+	}
 	w := newWorld(t)
 	p := w.party("seller", nil)
 	for k := range node.MaxProposals + 1 {

@@ -225,6 +225,9 @@ func TestReceiptOfThree(t *testing.T) {
 
 // What a party presents is kept up to a bound.
 func TestPresentedBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it counts, and nothing of it happens at once")
+	}
 	w := newWorld(t)
 	p, b := w.party("seller", nil), w.bare("buyer")
 	id := w.against(p, b)

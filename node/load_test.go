@@ -148,6 +148,9 @@ func verifyRate(t *testing.T) time.Duration {
 // Many sessions at once: a message takes no longer than with few, and a session in memory
 // has a bound.
 func TestLoad(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures")
+	}
 	bare := verifyRate(t)
 	few, _ := load(t, loadFew, loadMessages)
 	many, bytes := load(t, loadMany, loadMessages)

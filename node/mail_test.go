@@ -63,6 +63,9 @@ func note(id wire.SessionID, payload wire.M) node.Letter {
 // A letter that has no room in the directory stays at the relay and is read there, the
 // same; when the relay keeps it no longer, that is told.
 func TestMailRoom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it counts, and nothing of it happens at once")
+	}
 	w := newWorld(t)
 	gate := w.gate()
 	ann, bob := w.party("ann", nil), w.party("bob", func(o *node.Options) { o.Relay = gate.URL })
@@ -234,6 +237,9 @@ func TestLetterOnce(t *testing.T) {
 // There are as many mail sessions as are kept, and then the oldest makes room that is over
 // and read.
 func TestMailBounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it counts, and nothing of it happens at once")
+	}
 	w := newWorld(t)
 	ann, bob := w.party("ann", nil), w.party("bob", nil)
 	id := w.meet(bob, ann)

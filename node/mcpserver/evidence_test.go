@@ -232,6 +232,9 @@ func TestEvidenceRefused(t *testing.T) {
 
 // A bundle that is too large for a result is read as a resource.
 func TestLargeBundle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it counts, and nothing of it happens at once")
+	}
 	w := newWorld(t)
 	seller, buyer := w.agent("seller", mcpserver.Options{}, nil), w.agent("buyer", mcpserver.Options{}, nil)
 	_, receipt := w.sold(seller, buyer)

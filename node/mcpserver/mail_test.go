@@ -153,6 +153,9 @@ func TestMail(t *testing.T) {
 // Letters are shown whole, as many as there is room for; of one that is too large alone as
 // much as fits.
 func TestMailPages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it counts, and nothing of it happens at once")
+	}
 	o := newOffice(t, generous())
 	id := o.meet(o.ann, o.bob, "bob")
 	if v := o.bob.call("concordia_relay_receive", `{"wait_seconds":1}`); at(v, "count") != "0" || at(v, "acknowledge") != "{}" || at(v, "more") != "false" {
