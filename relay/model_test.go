@@ -399,6 +399,9 @@ func TestModel(t *testing.T) {
 		}
 	})
 	t.Run("as never before", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("one thing happens after the other")
+		}
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		runModel(t, seed)

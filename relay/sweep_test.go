@@ -121,6 +121,9 @@ func TestSweepLate(t *testing.T) {
 // One damaged record hurts its own session alone, and the sweeper counts it and goes
 // on.
 func TestDamage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one thing happens after the other")
+	}
 	const hurt = "hurt"
 	for _, kind := range []string{"s", "h", "m", "v", "i", "u", "w", "l", "b", "a", "t", "c", "k", "n"} {
 		for name, garbage := range map[string][]byte{"empty": {}, "garbage": []byte("\xff\x01garbage"), "long": bytes.Repeat([]byte{0xff}, 300), "zeros": make([]byte, 40), "gone": nil} {

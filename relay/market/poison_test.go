@@ -16,6 +16,9 @@ import (
 // Whatever somebody posts, or tries to, what others post later in the same category is
 // taken and matches as it would without it.
 func TestNoEntryPoisons(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one thing happens after the other")
+	}
 	text, err := os.ReadFile(filepath.Join("..", "..", "offer", "match", "testdata", "hostile.ndjson"))
 	if err != nil {
 		t.Fatal(err)
