@@ -22,6 +22,7 @@ func discoveryTools() []*tool {
 				{name: "categories", kind: texts, text: "one of these, above or below it; who names none has all"},
 				{name: "offer_types_required", kind: texts, text: "all of these"}, {name: "jurisdictions", kind: texts, text: "one of these"},
 				{name: "concordia_preferred", kind: yes}, limitParam,
+				{name: "sort_by", kind: text, idle: true, text: "ignored: the order is as said above"},
 			},
 			gives: []param{{name: "count", kind: integer, must: true}, {name: "results", kind: objects, must: true}, {name: "filters", kind: object, must: true}, {name: "more", kind: yes, must: true},
 				{name: "left_out", kind: integer, text: "how many the market showed that their agents did not sign"}},

@@ -79,7 +79,7 @@ func entryTools() (list []*tool) {
 			name: "concordia_find_matches", title: "Find matches", reads: true, repeats: true,
 			text: lines("Shows what matches a want or a have of yours, the best first; without an id, all of yours. With after: what is new since, in the order in which it was posted.",
 				"A match is a fit of what was posted, and binds nobody: open a session with concordia_open_session."),
-			takes: []param{{name: "want_id", kind: id}, {name: "have_id", kind: id}, ownerParam, limitParam, {name: "after", kind: integer, text: "with an id: the next of an earlier result"}},
+			takes: []param{{name: "want_id", kind: id}, {name: "have_id", kind: id}, ownerParam, limitParam, {name: "after", kind: integer, text: "with an id: the next_after of an earlier result"}},
 			gives: []param{{name: "matches", kind: objects, must: true}, {name: "count", kind: integer, must: true}, {name: "more", kind: yes, must: true}, {name: "next_after", kind: integer, text: "with an id: for after"}},
 		}.market("agent_id", findMatches),
 		tool{

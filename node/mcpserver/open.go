@@ -39,6 +39,7 @@ var openParams = []param{
 	{name: "way", kind: text, oneOf: []string{"relay", "direct", "none"}, text: "how the other party hears of it; by default the relay if there is one"},
 	{name: "session_id", kind: id, text: "of the new session; the same opening with the same id happens once"},
 	{name: "initiator_id", kind: id, text: "yours, if you want it checked"},
+	{name: "metadata", kind: object, idle: true, text: "ignored: no message has it; say what matters in terms"},
 }
 
 func openTools() []*tool {

@@ -84,6 +84,9 @@ func (c *call) refusal(ctx context.Context, err error) wire.M {
 			if isPlain(v.At) {
 				say = "argument " + v.At + ": " + v.Err.Error()
 			}
+			if c.tool.takesNone(v.At) {
+				say = fmt.Sprintf("%s has no such argument: it takes %s", c.tool.name, c.tool.names())
+			}
 		}
 		r["section"], r["rule"] = v.Rule.Section, v.Rule.Name
 		c.point(r, v.At, words)

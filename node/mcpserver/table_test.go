@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/concordia-node/concordia/node/mcpserver"
+	"github.com/concordia-node/concordia/wire"
 )
 
 // RFC 0003 has every tool of the reference, and says of each whether it is here; and every
@@ -52,5 +53,125 @@ func TestTable(t *testing.T) {
 		if !slices.Contains(listed, name) {
 			t.Errorf("%s is not listed", name)
 		}
+	}
+}
+
+// referenceArguments are the arguments that the reference's tools take.
+var referenceArguments = map[string]string{
+	"concordia_open_session":               "initiator_id responder_id terms session_ttl offer_ttl max_rounds reasoning metadata",
+	"concordia_propose":                    "session_id role terms auth_token offer_type open_terms conditions reasoning",
+	"concordia_counter":                    "session_id role terms auth_token offer_type open_terms conditions reasoning",
+	"concordia_accept":                     "session_id role auth_token offer_id reasoning",
+	"concordia_reject":                     "session_id role auth_token reason reasoning",
+	"concordia_commit":                     "session_id role auth_token reasoning",
+	"concordia_session_status":             "session_id auth_token include_transcript transcript_limit",
+	"concordia_session_public_view":        "session_id",
+	"concordia_session_receipt":            "session_id auth_token category value_range",
+	"concordia_session_receipt_envelope":   "session_id auth_token provider_did provider_kid subject_did algorithm visibility additional_references",
+	"concordia_competence_proof":           "agent_id auth_token reveal_count",
+	"concordia_verify_competence_proof":    "proof max_age_hours",
+	"concordia_ingest_attestation":         "agent_id auth_token attestation",
+	"concordia_reputation_query":           "subject_agent_id requester_agent_id category value_range role",
+	"concordia_reputation_score":           "agent_id category value_range role",
+	"concordia_register_agent":             "agent_id roles categories resolution_mechanisms endpoint description auth_token",
+	"concordia_search_agents":              "category role resolution_mechanism limit",
+	"concordia_agent_card":                 "agent_id",
+	"concordia_preferred_badge":            "agent_id",
+	"concordia_deregister_agent":           "agent_id auth_token",
+	"concordia_propose_protocol":           "agent_id auth_token peer_id",
+	"concordia_respond_to_proposal":        "proposal_id accepted responder_agent_id auth_token reason",
+	"concordia_start_degraded":             "agent_id auth_token peer_id peer_status proposal_id",
+	"concordia_degraded_message":           "interaction_id from_agent auth_token content",
+	"concordia_efficiency_report":          "interaction_id",
+	"concordia_post_want":                  "agent_id auth_token category terms location ttl notify metadata",
+	"concordia_post_have":                  "agent_id auth_token category terms location ttl metadata",
+	"concordia_get_want":                   "want_id",
+	"concordia_get_have":                   "have_id",
+	"concordia_withdraw_want":              "want_id agent_id auth_token",
+	"concordia_withdraw_have":              "have_id agent_id auth_token",
+	"concordia_find_matches":               "want_id have_id agent_id limit",
+	"concordia_search_wants":               "category limit",
+	"concordia_search_haves":               "category limit",
+	"concordia_want_registry_stats":        "",
+	"concordia_relay_create":               "initiator_id auth_token responder_id concordia_session_id session_ttl auto_attest initiator_endpoint",
+	"concordia_relay_join":                 "relay_session_id agent_id auth_token endpoint",
+	"concordia_relay_send":                 "relay_session_id from_agent auth_token message_type payload ttl",
+	"concordia_relay_receive":              "agent_id auth_token relay_session_id limit",
+	"concordia_relay_status":               "relay_session_id agent_id auth_token",
+	"concordia_relay_conclude":             "relay_session_id agent_id auth_token reason",
+	"concordia_relay_transcript":           "relay_session_id agent_id auth_token limit",
+	"concordia_relay_archive":              "relay_session_id agent_id auth_token retention_days",
+	"concordia_relay_list_archives":        "agent_id auth_token limit",
+	"concordia_relay_stats":                "",
+	"concordia_sanctuary_bridge_configure": "agent_id auth_token enabled identity_mappings default_context commitment_on_agree reputation_on_receipt",
+	"concordia_sanctuary_bridge_commit":    "session_id auth_token",
+	"concordia_sanctuary_bridge_attest":    "agent_id auth_token attestation",
+	"concordia_sanctuary_bridge_status":    "",
+	"concordia_create_receipt_bundle":      "agent_id auth_token filter_category filter_counterparty filter_after filter_before",
+	"concordia_verify_receipt_bundle":      "bundle max_age_hours",
+	"concordia_list_receipt_bundles":       "agent_id auth_token",
+	"concordia_reputation_report":          "session_id agent_id auth_token provider_endpoint provider_did fulfillment_status",
+	"concordia_verify_mandate":             "mandate issuer_public_key_b64 algorithm sequence_key state_active action delegation_keys check_revocation session_ref offer_hash receipt_ref mandate_ref",
+	"concordia_verify_approval_receipt":    "receipt offer issuer_public_key_b64",
+	"agent_profile_publish":                "agent_id name description categories offer_types resolution_methods max_concurrent_sessions negotiation_style avg_rounds_to_agreement agreement_rate avg_session_duration_seconds verascore_composite verascore_tier verascore_did concordia_sessions_completed attestation_count concordia_preferred sovereignty_L1 sovereignty_L2 sovereignty_L3 sovereignty_L4 negotiate_endpoint a2a_card_endpoint mcp_manifest_endpoint regions jurisdictions ttl signature",
+	"agent_profile_get":                    "agent_id",
+	"agent_discovery_search":               "categories min_reputation_composite min_sovereignty_tier offer_types_required jurisdictions concordia_preferred sort_by limit",
+	"agent_discovery_recommend":            "want_id",
+}
+
+// A client of the reference is not refused for an argument that the reference takes, but
+// for those of which RFC 0003 says why: they would filter by what agents say of themselves.
+// A tool that needs an argument which the reference's does not have would refuse it, too.
+func TestReferenceArguments(t *testing.T) {
+	if len(referenceArguments) != 59 {
+		t.Errorf("%d tools, want 59", len(referenceArguments))
+	}
+	refused := []string{"agent_discovery_search min_reputation_composite", "agent_discovery_search min_sovereignty_tier"}
+	_, inputs, _ := mcpserver.Tools()
+	for tool, names := range referenceArguments {
+		takes, _ := inputs[tool]["properties"].(wire.M)
+		for _, name := range strings.Fields(names) {
+			if _, ok := takes[name]; ok == slices.Contains(refused, tool+" "+name) {
+				t.Errorf("%s takes %s: %v", tool, name, ok)
+			}
+		}
+		for _, name := range inputs[tool]["required"].([]string) {
+			if !slices.Contains(strings.Fields(names), name) {
+				t.Errorf("%s needs %s", tool, name)
+			}
+		}
+	}
+}
+
+// What means nothing here is taken, and the result says that it was ignored; null is as if
+// it was left out, and a larger number than can be shown means as much as can.
+func TestReferenceCalls(t *testing.T) {
+	w := newWorld(t)
+	c, buyer := w.agent("seller", mcpserver.Options{}, nil), string(agent("buyer"))
+	v := c.call("concordia_open_session", `{"responder_id":"`+buyer+`","terms":`+camera+`,"session_id":"ses_1","reasoning":null,"initiator_id":null,"metadata":{"a":1}}`)
+	if at(v, "ignored") != `["metadata"]` {
+		t.Errorf("opened: %s", v)
+	}
+	if v = c.call("concordia_session_status", `{"session_id":"ses_1","auth_token":"x","include_transcript":true,"transcript_limit":1000}`); at(v, "ignored") != "" {
+		t.Errorf("status: %s", v)
+	}
+	if v = c.call("concordia_list_sessions", `{"limit":100000000}`); at(v, "count") != "1" {
+		t.Errorf("sessions: %s", v)
+	}
+	if v = c.refused("concordia_list_sessions", `{"limit":0}`); at(v, "pointer") != "/limit" {
+		t.Errorf("a limit of none: %s", v)
+	}
+	if v = c.call("concordia_relay_create", `{"auto_attest":true,"initiator_endpoint":null,"responder_id":null}`); at(v, "ignored") != `["auto_attest"]` {
+		t.Errorf("mail: %s", v)
+	}
+	if v = c.refused("concordia_open_session", `{"responder_id":null,"terms":{}}`); at(v, "pointer") != "/responder_id" {
+		t.Errorf("nobody invited: %s", v)
+	}
+	if v = c.refused("concordia_agreement", `{"session_id":"ses_1","kind":null}`); at(v, "error") != "concordia_agreement has no such argument: it takes session_id, format" {
+		t.Errorf("an argument that there is not: %s", v)
+	}
+	// Nobody has joined, and the role is not known yet.
+	if v = c.refused("concordia_propose", `{"session_id":"ses_1","role":"seller"`+priced+`}`); at(v, "code") != "rule" {
+		t.Errorf("an offer that is too early: %s", v)
 	}
 }

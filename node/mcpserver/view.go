@@ -224,6 +224,9 @@ func (c *call) checkRole(v node.View) error {
 		"": v.Role, "initiator": session.Initiator, "seller": session.Initiator, "proposer": session.Initiator,
 		"responder": session.Responder, "buyer": session.Responder, "receiver": session.Responder, "mediator": session.Mediator,
 	}
+	if v.State == session.Start {
+		return nil // nobody has joined: the move is refused for that
+	}
 	if role, known := is[said]; !known || role != v.Role {
 		return refuse("/role", "you are the %s of this session: leave role out", v.Role)
 	}
