@@ -205,7 +205,6 @@ func TestMarketRefusals(t *testing.T) {
 		{"somebody else's name", "concordia_post_have", `{"category":"a","terms":{},"agent_id":"` + string(agent("seller")) + `"}`, "bad_request", "pointer", "/agent_id"},
 		{"an argument in another case", "concordia_post_have", `{"category":"a","terms":{},"Category":"b"}`, "bad_request", "pointer", "/Category"},
 		{"an argument of no tool", "concordia_search_wants", `{"signature":"x"}`, "bad_request", "pointer", "/signature"},
-		{"a signature that the caller brings", "agent_profile_publish", `{"signature":"x"}`, "bad_request", "pointer", "/signature"},
 		{"a have that is withdrawn as a want", "concordia_withdraw_want", `{"want_id":"have_1"}`, "bad_request", "pointer", "/want_id"},
 		{"the id of a have for a want", "concordia_post_want", `{"category":"a","terms":{},"want_id":"have_1"}`, "rule", "pointer", "/id"},
 		{"an id with a space", "concordia_get_want", `{"want_id":"want_ 1"}`, "bad_request", "pointer", "/want_id"},
