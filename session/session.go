@@ -187,6 +187,15 @@ func (s Session) Offer() (*offer.Offer, wire.AgentID) {
 	return s.live.Offer, s.live.from
 }
 
+// OfferEnds returns when the current offer lapses, from which on nobody can accept it
+// (SPEC §5.3); zero if there is none.
+func (s Session) OfferEnds() time.Time {
+	if s.live == nil {
+		return time.Time{}
+	}
+	return s.live.deadline
+}
+
 // Parties returns the parties, the initiator first.
 func (s Session) Parties() []wire.AgentID {
 	ids := make([]wire.AgentID, len(s.parties))

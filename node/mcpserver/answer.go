@@ -28,7 +28,7 @@ func answerTools() []*tool {
 	reject := moveTool(wire.TypeReject, "concordia_reject", "Reject and end",
 		"Ends the session without an agreement. To refuse an offer and go on, use concordia_counter.", leavingParams...)
 	commit := moveTool(wire.TypeCommit, "concordia_commit", "Commit",
-		"Accepts the current offer, or says after an agreement that you commit to it, where the parties want that besides.", acceptParams...)
+		"Accepts the current offer, and asks whoever made it to commit as well: it is agreed when all have. After an agreement it says that you commit to it. Where you are not asked to commit, concordia_accept is enough.", acceptParams...)
 	commit.do = takeOffer
 	withdraw := moveTool(wire.TypeWithdraw, "concordia_withdraw", "Withdraw", "Leaves the session and ends it.", leavingParams...)
 	for _, t := range []*tool{accept, reject, commit, withdraw} {

@@ -64,7 +64,7 @@ func (c *call) view(v node.View) wire.M {
 		r["agreement_hash"] = v.Hash
 	}
 	if o := v.Offer; o != nil {
-		r["offer"] = wire.M{"offer_id": o.ID, "from": o.From, "yours": o.Own, "complete": o.Complete, "hash": o.Hash}
+		r["offer"] = wire.M{"offer_id": o.ID, "from": o.From, "yours": o.Own, "complete": o.Complete, "hash": o.Hash, "ends": wire.FormatTime(o.Ends), "lapsed": o.Lapsed}
 		words.put("offer", o.Body)
 	}
 	if e := v.Ending; e != nil {
@@ -154,10 +154,16 @@ func (s *Server) next(v node.View) string {
 		return "Wait for the other party: concordia_wait."
 	case at == asked:
 		return "Read external.terms. Agree to negotiate with concordia_accept_session, or refuse with concordia_decline_session."
+	case at == free && v.Offer != nil:
+		return "The offer has lapsed, and nobody can accept it any more. Make one with concordia_propose, or wait for theirs: concordia_wait."
 	case at == free:
 		return "There is no offer. Make one with concordia_propose, or wait for theirs: concordia_wait."
 	case at == own:
 		return "Your offer stands. Wait for the answer: concordia_wait. You may replace it with concordia_counter."
+	case at == asking:
+		return "They accept your offer and ask you to commit as well: concordia_commit makes the agreement. Or replace the offer with concordia_counter."
+	case at == given:
+		return "You have accepted this offer, and it waits for others: concordia_wait."
 	case at == theirs && v.Offer.Complete:
 		return "Read external.offer. Take it with concordia_accept and its offer_id, answer with concordia_counter, or end with concordia_reject."
 	case at == theirs:
