@@ -222,7 +222,7 @@ func receipt(ctx context.Context, c *call) (wire.M, error) {
 		if isOver(v.State) {
 			return nil, refuse("", "the receipt waits for signatures of other parties: concordia_wait with until receipt")
 		}
-		return nil, refuse("", "the session is not over, and has no receipt yet")
+		return nil, refuse("", "the session is not over, and has no receipt yet: go on, and then call concordia_wait with until receipt")
 	}
 	last := list[len(list)-1]
 	r := wire.M{"session_id": v.Session, "resource": resourceOf(v.Session, "receipt"), "transcript_valid": true, "message": "All parties signed this receipt. concordia verify checks it offline."}

@@ -192,6 +192,7 @@ func TestMarketRefusals(t *testing.T) {
 	long := strings.Repeat("x", 900)
 	for _, test := range []struct{ name, tool, args, code, more, value string }{
 		{"one more than an agent may have", "concordia_post_want", `{"category":"a","terms":{},"ttl":1000}`, "refused", "limit", "entries_per_agent"},
+		{"and what to do then", "concordia_post_want", `{"category":"a","terms":{},"ttl":1000}`, "refused", "next", "It is more than the relay allows, by the limit that is named. Ask for less, or take back what you do not need."},
 		{"too large", "concordia_post_have", `{"category":"a","terms":{"a":{"value":"` + long + `"}},"ttl":1000}`, "refused", "limit", "entry_bytes"},
 		{"for too long", "concordia_post_have", `{"category":"a","terms":{}}`, "refused", "limit", "entry_seconds"},
 		{"a full directory", "concordia_register_agent", `{}`, "refused", "limit", "listings"},
@@ -213,7 +214,7 @@ func TestMarketRefusals(t *testing.T) {
 		{"matches of none", "concordia_find_matches", `{"want_id":"want_none"}`, "not_found", "", ""},
 		{"a recommendation for none", "agent_discovery_recommend", `{"want_id":"want_none"}`, "not_found", "", ""},
 		{"a search in no category", "concordia_search_haves", `{"category":"A"}`, "bad_request", "pointer", "/category"},
-		{"an endpoint that is none", "concordia_register_agent", `{"endpoint":"http://x"}`, "bad_request", "", ""},
+		{"an endpoint that is none", "concordia_register_agent", `{"endpoint":"http://x"}`, "bad_request", "pointer", "/endpoint"},
 		{"another want of the same id", "concordia_post_want", `{"category":"b","terms":{},"ttl":1000,"want_id":"want_1"}`, "taken", "", ""},
 		{"a limit of none", "concordia_search_haves", `{"limit":0}`, "bad_request", "pointer", "/limit"},
 		{"a rate above one", "agent_profile_publish", `{"agreement_rate":2}`, "rule", "rule", "profile-values"},

@@ -108,10 +108,25 @@ func (c *call) refusal(ctx context.Context, err error) wire.M {
 	if open := isNode && (e.Code == node.CodeUnreachable || e.Code == node.CodeClosed) || code == "cancelled" || code == "timeout"; open && c.repeat != nil {
 		r["repeat"], r["next"] = c.repeat, "It may have happened. Make the same call again with the arguments in repeat: it happens once."
 	}
+	if isNode && r["next"] == nil {
+		c.advise(r, e)
+	}
 	if isNode && e.Code == node.CodeConflict {
 		r["next"] = "Another message came first; it is under external. Read it and decide anew."
 	}
 	return words.into(r)
+}
+
+// advise says what helps after some refusals of the node.
+func (c *call) advise(r wire.M, e *node.Error) {
+	switch {
+	case e.Rule != nil && e.Rule.Name == session.RuleSuperseded.Name && e.Rule.Section == session.RuleSuperseded.Section:
+		r["next"] = "That is not the current offer, if there is one: look with concordia_session_status. To take the current one, give its offer_id."
+	case e.Code == node.CodeNotFound && r["state"] == nil && c.sessionArgument() != "":
+		r["next"] = "concordia_list_sessions lists your sessions, concordia_invitations what you are invited to."
+	case e.Limit != "" && e.RetryAfter == 0:
+		r["next"] = "It is more than the relay allows, by the limit that is named. Ask for less, or take back what you do not need."
+	}
 }
 
 // broken says that a rule is broken, which the text of the rule alone does not.

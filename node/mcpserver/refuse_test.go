@@ -125,7 +125,7 @@ func TestAcceptNamesOffer(t *testing.T) {
 	for view := fresh.call("concordia_session_status", session+`}`); at(view, "round_count") != "2"; {
 		view = fresh.call("concordia_wait", session+`,"until":"change","version":`+at(view, "version")+`}`)
 	}
-	if v = buyer.refused("concordia_accept", session+`}`); at(v, "rule") != "superseded" {
+	if v = buyer.refused("concordia_accept", session+`}`); at(v, "rule") != "superseded" || !strings.Contains(at(v, "next"), "concordia_session_status") {
 		t.Errorf("an accept of an offer that was replaced: %s", v)
 	}
 }
