@@ -109,6 +109,11 @@ func postEntry(ctx context.Context, c *call, s *stall, k match.Kind) (wire.M, er
 	if err != nil {
 		return nil, err
 	}
+	for name, x := range c.value("terms").Members() {
+		if x.Kind() != wire.Object {
+			return nil, refuse(wire.Pointer("terms", name), `a term is an object with value, enum, min or max, as {"max": 2500, "currency": "USD"}`)
+		}
+	}
 	draft := c.members("category", "terms", "location", "notify", "metadata")
 	for member, v := range about.Members() {
 		draft = draft.With(member, v)

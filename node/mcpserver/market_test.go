@@ -202,7 +202,7 @@ func TestMarketRefusals(t *testing.T) {
 		{"no such category", "concordia_post_have", `{"category":"A","terms":{}}`, "rule", "pointer", "/category"},
 		{"a term that takes nothing", "concordia_post_have", `{"category":"a","terms":{"price":{"min":3,"max":2}}}`, "rule", "rule", "entry-term"},
 		{"a location on no earth", "concordia_post_have", `{"category":"a","terms":{},"location":{"lat":999,"lng":0}}`, "rule", "rule", "entry-location"},
-		{"terms that are none", "concordia_post_have", `{"category":"a","terms":{"price":5}}`, "rule", "pointer", "/terms/price"},
+		{"terms that are none", "concordia_post_have", `{"category":"a","terms":{"price":5}}`, "bad_request", "pointer", "/terms/price"},
 		{"somebody else's name", "concordia_post_have", `{"category":"a","terms":{},"agent_id":"` + string(agent("seller")) + `"}`, "bad_request", "pointer", "/agent_id"},
 		{"an argument in another case", "concordia_post_have", `{"category":"a","terms":{},"Category":"b"}`, "bad_request", "pointer", "/Category"},
 		{"an argument of no tool", "concordia_search_wants", `{"signature":"x"}`, "bad_request", "pointer", "/signature"},

@@ -26,7 +26,7 @@ const (
 
 var openParams = []param{
 	{name: "responder_id", kind: text, must: true, text: "the other party: its agent id, or the name of a contact"},
-	{name: "terms", kind: object, must: true, text: `what is negotiated, as {"price": {"type": "numeric", "constraints": {"min": 100, "max": 200, "currency": "USD"}}, "delivery": {"type": "categorical", "enum": ["pickup", "shipping"]}, "item": {"value": "Camera"}}; a term with a value starts from it`},
+	{name: "terms", kind: object, must: true, text: `what is negotiated, as {"price": {"type": "numeric", "constraints": {"min": 100, "max": 200, "currency": "USD"}}, "delivery": {"type": "categorical", "enum": ["pickup", "shipping"]}, "item": {"value": "Camera"}}; type is numeric, categorical, temporal, boolean, text or composite, or left out; a term with a value starts from it`},
 	{name: "session_ttl", kind: integer, least: 1, most: 604800, text: "seconds that the session may take (86400)"},
 	{name: "offer_ttl", kind: integer, least: 1, most: 604800, text: "seconds for which an offer stands (3600)"},
 	{name: "max_rounds", kind: integer, least: 1, most: 10000, text: "how many offers there may be (20)"},
@@ -85,6 +85,7 @@ func openSession(ctx context.Context, c *call) (wire.M, error) {
 	}
 	r := c.view(v)
 	r["initiator"], r["responder"] = wire.M{"agent_id": self.Agent, "public_key": self.Key}, party(other)
+	r["max_rounds"] = timing["max_rounds"]
 	r["terms"], r["timing"], r["message"] = c.value("terms"), timing, "The session is proposed. "+c.next(v)
 	return r, nil
 }

@@ -99,10 +99,10 @@ func (c *call) refusal(ctx context.Context, err error) wire.M {
 	}
 	r["error"], r["message"], r["code"] = say, say, code
 	c.situation(ctx, r)
-	if isNode && e.State != "" {
+	if isNode && e.State != "" && e.State != session.Start {
 		r["state"] = stateName(e.State)
 	}
-	if isNode && len(e.Moves) > 0 {
+	if isNode && len(e.Moves) > 0 && e.State != session.Start {
 		r["legal_moves"], r["legal_tools"] = e.Moves, c.toolsOf(e.Moves)
 	}
 	if open := isNode && (e.Code == node.CodeUnreachable || e.Code == node.CodeClosed) || code == "cancelled" || code == "timeout"; open && c.repeat != nil {
@@ -124,6 +124,8 @@ func (c *call) advise(r wire.M, e *node.Error) {
 		r["next"] = "That is not the current offer, if there is one: look with concordia_session_status. To take the current one, give its offer_id."
 	case e.Code == node.CodeNotFound && r["state"] == nil && c.sessionArgument() != "":
 		r["next"] = "concordia_list_sessions lists your sessions, concordia_invitations what you are invited to."
+	case e.Code == node.CodeRule && r["state"] == "proposed" && len(e.Moves) == 0:
+		r["next"] = "Nothing can be said before the other party has agreed to negotiate: concordia_wait."
 	case e.Limit != "" && e.RetryAfter == 0:
 		r["next"] = "It is more than the relay allows, by the limit that is named. Ask for less, or take back what you do not need."
 	}

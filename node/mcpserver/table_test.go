@@ -149,7 +149,7 @@ func TestReferenceCalls(t *testing.T) {
 	w := newWorld(t)
 	c, buyer := w.agent("seller", mcpserver.Options{}, nil), string(agent("buyer"))
 	v := c.call("concordia_open_session", `{"responder_id":"`+buyer+`","terms":`+camera+`,"session_id":"ses_1","reasoning":null,"initiator_id":null,"metadata":{"a":1}}`)
-	if at(v, "ignored") != `["metadata"]` {
+	if at(v, "ignored") != `["metadata"]` || at(v, "max_rounds") != "20" {
 		t.Errorf("opened: %s", v)
 	}
 	if v = c.call("concordia_session_status", `{"session_id":"ses_1","auth_token":"x","include_transcript":true,"transcript_limit":1000}`); at(v, "ignored") != "" {
@@ -171,7 +171,7 @@ func TestReferenceCalls(t *testing.T) {
 		t.Errorf("an argument that there is not: %s", v)
 	}
 	// Nobody has joined, and the role is not known yet.
-	if v = c.refused("concordia_propose", `{"session_id":"ses_1","role":"seller"`+priced+`}`); at(v, "code") != "rule" {
+	if v = c.refused("concordia_propose", `{"session_id":"ses_1","role":"seller"`+priced+`}`); at(v, "code") != "rule" || !strings.Contains(at(v, "next"), "concordia_wait") {
 		t.Errorf("an offer that is too early: %s", v)
 	}
 }

@@ -23,7 +23,7 @@ var viewMembers = []param{
 	{name: "version", kind: integer, must: true, text: "for concordia_wait"},
 	{name: "transcript_length", kind: integer, must: true},
 	{name: "round_count", kind: integer, must: true, text: "offers and counters so far"},
-	{name: "max_rounds", kind: integer, must: true},
+	{name: "max_rounds", kind: integer, text: "offers and counters that there may be; known once the session is open"},
 	{name: "parties", kind: ids, must: true},
 	{name: "waiting_for", kind: ids, text: "who is invited and has not joined"},
 	{name: "not_told_yet", kind: ids, text: "who could not be invited yet; the node goes on trying"},
@@ -47,12 +47,15 @@ func (c *call) view(v node.View) wire.M {
 	r := wire.M{
 		"session_id": v.Session, "state": stateName(v.State), "is_terminal": isOver(v.State), "your_turn": v.Turn && len(v.Moves) > 0,
 		"legal_moves": moves(v.Moves), "legal_tools": c.toolsOf(v.Moves), "next": c.next(v), "version": v.Version,
-		"transcript_length": v.Len, "round_count": v.Rounds, "max_rounds": v.Rounded, "parties": agents(v.Parties),
+		"transcript_length": v.Len, "round_count": v.Rounds, "parties": agents(v.Parties),
 		"created_at": wire.FormatTime(v.Began),
 	}
 	optional := map[string]string{"role": string(v.Role), "receipt": string(v.Receipt), "relay_misconduct": v.Misconduct}
 	if !v.Deadline.IsZero() {
 		optional["deadline"] = wire.FormatTime(v.Deadline)
+	}
+	if v.Rounded > 0 {
+		r["max_rounds"] = v.Rounded
 	}
 	if len(v.Coming) > 0 {
 		r["waiting_for"] = v.Coming
