@@ -28,7 +28,7 @@ func lookupTools() []*tool {
 			takes: []param{sessionParam, tokenParam,
 				{name: "include_transcript", kind: yes, text: "with the last messages"},
 				{name: "transcript_limit", kind: integer, least: 1, most: maxPage, caps: true, text: "how many (10)"}},
-			gives: with(viewMembers, param{name: "transcript_valid", kind: yes, must: true}),
+			gives: with(viewMembers, param{name: "initiator", kind: id}, param{name: "responder", kind: id}, param{name: "transcript_valid", kind: yes, must: true}),
 			do:    status,
 		},
 		{
@@ -84,6 +84,9 @@ func status(ctx context.Context, c *call) (wire.M, error) {
 		return nil, err
 	}
 	r := c.view(v)
+	if len(v.Parties) > 1 { // the initiator is the first one
+		r["initiator"], r["responder"] = v.Parties[0], v.Parties[1]
+	}
 	r["transcript_valid"] = v.Misconduct == "" && (v.Ending == nil || v.Ending.Breach == "")
 	if !c.yes("include_transcript") {
 		return r, nil

@@ -366,6 +366,7 @@ func mailSession(v node.MailView) wire.M {
 	}
 	if !v.Expires.IsZero() {
 		m["expires_at"] = wire.FormatTime(v.Expires)
+		m["session_ttl"] = int64(v.Expires.Sub(v.Began).Round(time.Second) / time.Second)
 	}
 	if !v.Ended.IsZero() {
 		m["concluded_at"] = wire.FormatTime(v.Ended)

@@ -175,3 +175,98 @@ func TestReferenceCalls(t *testing.T) {
 		t.Errorf("an offer that is too early: %s", v)
 	}
 }
+
+// referenceResults are the members of what the reference's tools return.
+var referenceResults = map[string]string{
+	"concordia_open_session":               "session_id state initiator responder initiator_token responder_token terms timing transcript_length message",
+	"concordia_propose":                    "session_id message_id type from offer_id state round_count transcript_length message",
+	"concordia_counter":                    "session_id message_id type from offer_id state round_count transcript_length message",
+	"concordia_accept":                     "session_id message_id type from state round_count transcript_length transcript_valid message",
+	"concordia_reject":                     "session_id message_id type from state round_count transcript_length message",
+	"concordia_commit":                     "session_id message_id type from state round_count transcript_length transcript_valid message",
+	"concordia_session_status":             "session_id state initiator responder round_count terms timing transcript_length transcript_valid behaviors created_at is_terminal duration_seconds concluded_at transcript metadata _content_trust",
+	"concordia_session_public_view":        "session_id state parties is_public message_count transcript_hash_chain created_at is_terminal concluded_at",
+	"concordia_session_receipt":            "session_id receipt transcript_valid message",
+	"concordia_session_receipt_envelope":   "envelope",
+	"concordia_competence_proof":           "proof_id agent_id created_at proof summary message",
+	"concordia_verify_competence_proof":    "valid proof_id agent_id errors warnings merkle_proofs_valid aggregate_verified claims_asserted_not_verified unverified_parties prover_nonmember_attestations summary message",
+	"concordia_ingest_attestation":         "accepted attestation_id session_id errors warnings store_count message",
+	"concordia_reputation_query":           "response",
+	"concordia_reputation_score":           "agent_id score message",
+	"concordia_create_receipt_bundle":      "bundle message",
+	"concordia_verify_receipt_bundle":      "valid errors warnings summary_accurate sybil_flags verified_counterparties unverified_counterparties claimed_counterparties freshness attestation_count agent_id",
+	"concordia_list_receipt_bundles":       "agent_id bundle_count bundles",
+	"concordia_reputation_report":          "reported session_id agent_did provider outcome negotiation_competence provider_profile provider_response message",
+	"concordia_register_agent":             "registered agent auth_token concordia_preferred registry_count message",
+	"concordia_search_agents":              "count agents filters _content_trust",
+	"concordia_agent_card":                 "found agent_card concordia_preferred",
+	"concordia_preferred_badge":            "found badge",
+	"concordia_deregister_agent":           "removed agent_id registry_count message",
+	"agent_profile_publish":                "success profile store_count message",
+	"agent_profile_get":                    "found profile",
+	"agent_discovery_search":               "count results filters",
+	"agent_discovery_recommend":            "want_id want_category count recommendations",
+	"concordia_post_want":                  "want immediate_matches match_count message",
+	"concordia_post_have":                  "have immediate_matches match_count message",
+	"concordia_get_want":                   "found want want_id _content_trust",
+	"concordia_get_have":                   "found have have_id _content_trust",
+	"concordia_withdraw_want":              "withdrawn want_id message",
+	"concordia_withdraw_have":              "withdrawn have_id message",
+	"concordia_find_matches":               "matches count",
+	"concordia_search_wants":               "wants count",
+	"concordia_search_haves":               "haves count",
+	"concordia_want_registry_stats":        "active_wants active_haves total_matches unique_agents",
+	"concordia_relay_create":               "session message",
+	"concordia_relay_join":                 "joined session message",
+	"concordia_relay_send":                 "sent message",
+	"concordia_relay_receive":              "messages count payloads _content_trust",
+	"concordia_relay_status":               "session",
+	"concordia_relay_conclude":             "concluded session message",
+	"concordia_relay_transcript":           "relay_session_id messages count",
+	"concordia_relay_archive":              "archived archive message",
+	"concordia_relay_list_archives":        "archives count",
+	"concordia_relay_stats":                "total_sessions sessions_by_state total_messages_relayed pending_deliveries total_archives",
+	"concordia_propose_protocol":           "proposal message",
+	"concordia_respond_to_proposal":        "response resulting_mode message",
+	"concordia_start_degraded":             "interaction message",
+	"concordia_degraded_message":           "message_recorded total_rounds mode",
+	"concordia_efficiency_report":          "interaction_id mode actual_rounds estimated_concordia_rounds rounds_saved recommendation",
+	"concordia_sanctuary_bridge_configure": "enabled identity_count default_context commitment_on_agree reputation_on_receipt message",
+	"concordia_sanctuary_bridge_commit":    "session_id sanctuary_enabled commitment_payload reputation_payloads reputation_payload_count skipped_reason",
+	"concordia_sanctuary_bridge_attest":    "session_id sanctuary_enabled commitment_payload reputation_payloads reputation_payload_count skipped_reason",
+	"concordia_sanctuary_bridge_status":    "enabled identity_count default_context commitment_on_agree reputation_on_receipt identity_mappings",
+	"concordia_verify_mandate":             "valid mandate_id issuer subject checks errors warnings failure_reason revoked_at tier",
+	"concordia_verify_approval_receipt":    "valid decision failure_reason receipt_id approver references checks errors",
+}
+
+// Each member of a result of the reference is there, or its row names it, or the row that
+// it refers to, or what stands before the rows.
+func TestReferenceResults(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "rfcs", "0003-mcp.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "### The reference's tools")
+	before, _, _ := strings.Cut(rest, "| tool |")
+	row := func(tool string) string {
+		_, behind, ok := strings.Cut(rest, "\n| `"+tool+"` | ")
+		if !ok {
+			t.Fatalf("there is no row of %s", tool)
+		}
+		own, _, _ := strings.Cut(behind, "\n")
+		return own
+	}
+	_, _, outputs := mcpserver.Tools()
+	for tool, names := range referenceResults {
+		says := before + row(tool)
+		if _, other, ok := strings.Cut(says, "as `concordia_"); ok {
+			name, _, _ := strings.Cut(other, "`")
+			says += row("concordia_" + name)
+		}
+		for _, name := range strings.Fields(names) {
+			if _, ok := outputs[tool]["properties"].(wire.M)[name]; !ok && !strings.Contains(says, "`"+name+"`") {
+				t.Errorf("%s has no %s, and the table does not say why", tool, name)
+			}
+		}
+	}
+}
