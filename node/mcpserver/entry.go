@@ -39,7 +39,7 @@ func entryTools() (list []*tool) {
 				match.Have: `what you give, as {"price": {"min": 1800, "currency": "USD"}, "condition": {"value": "like_new"}, "model": {"value": "Canon EOS R5"}}`,
 			}[k]},
 			{name: "location", kind: object, text: `as {"coordinates": {"lat": 37.77, "lng": -122.42}, "within_km": 50}; everybody at the market reads it`},
-			{name: "ttl", kind: integer, least: 1, most: int64(match.MaxTTL.Seconds()), text: "seconds for which it stands (604800)"},
+			{name: "ttl", kind: integer, least: 1, most: int64(match.MaxTTL.Seconds()), text: "seconds for which it stands (604800); the market may allow no more"},
 		}
 		if k == match.Want {
 			takes = append(takes, param{name: "notify", kind: yes, text: "whether concordia_wait tells of new matches (true)"})
