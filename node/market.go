@@ -153,7 +153,7 @@ func (n *Node) marketFailed(ctx context.Context, err error) error {
 		case relay.CodeRejected:
 			e.Message = "the market refuses it: it breaks a rule"
 		case relay.CodeOutdated:
-			e.Message = "the market has a profile that was updated then or later, or had: try again in a second"
+			e.RetryAfter, e.Message = 1, "the market has a profile that was updated then or later, or had: try again in a second"
 		}
 		return e
 	case errors.Is(err, relay.RuleAnswer):

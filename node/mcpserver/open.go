@@ -32,7 +32,7 @@ var openParams = []param{
 	{name: "max_rounds", kind: integer, least: 1, most: 10000, text: "how many offers there may be (20)"},
 	reasoningParam,
 	{name: "category", kind: text, text: "what is traded, as electronics.cameras; it stands in the receipt"},
-	{name: "value_range", kind: text, text: "how much is at stake, as 1000-5000_USD; it stands in the receipt"},
+	{name: "value_range", kind: text, text: "how much is at stake, as 1000-5000_USD: 0-100, 100-500, 500-1000 and so on up to 1000000+; it stands in the receipt"},
 	{name: "others", kind: ids, text: "who else may join: witnesses, and mediators that may be nominated"},
 	{name: "settlement", kind: object, text: "how it is paid, for exports of the agreement"},
 	{name: "mandate", kind: object, text: "a mandate to present"},
