@@ -302,7 +302,7 @@ func (n *Node) AnswerProposal(ctx context.Context, a Answering) (Proposal, error
 			case !known:
 				return errNoProposal
 			case a.From != "" && !isSame(a.From, p.To):
-				return refuse(CodeBadRequest, "the proposal was made for somebody else, who alone can answer it")
+				return refuse(CodeBadRequest, "the proposal was made for somebody else, who alone can answer it: leave out who responds")
 			}
 			return nil
 		},

@@ -75,7 +75,7 @@ type BridgeCalls struct {
 
 const bridgeKey = "sanctuary"
 
-var errBridgeOff = refuse(CodePolicy, "the bridge to Sanctuary is not enabled")
+var errBridgeOff = refuse(CodePolicy, "the bridge to Sanctuary is off: configure it with enabled true")
 
 // Bridge implements [API].
 func (n *Node) Bridge(context.Context) (BridgeConfig, error) {

@@ -135,7 +135,8 @@ type OfferView struct {
 	Hash     wire.Hash    `json:"hash"` // of the body: what an approval receipt names
 	Complete bool         `json:"complete"`
 	Own      bool         `json:"own"`
-	Ends     time.Time    `json:"ends"` // it can be accepted before (SPEC §5.3)
+	Ends     time.Time    `json:"ends"`             // when it lapses
+	Lapsed   bool         `json:"lapsed,omitempty"` // it has: nobody can accept it any more
 }
 
 // An EndingView says how a session ended.

@@ -199,7 +199,7 @@ func (n *Node) keyID(said string) (string, error) {
 	fragment := strings.TrimPrefix(strings.TrimPrefix(said, prefix), "#")
 	key, isKey := strings.CutPrefix(string(n.agent), "did:key:")
 	if isKey && fragment != key || wire.CheckID(wire.AgentID(fragment)) != nil || strings.ContainsAny(fragment, "#:/") {
-		return "", refuse(CodeBadRequest, "the key of an envelope is the one that signs it: this agent's, and that is another")
+		return "", refuse(CodeBadRequest, "the key of an envelope is the one that signs it, which is this agent's: leave it out")
 	}
 	return prefix + fragment, nil
 }
@@ -210,7 +210,7 @@ func (n *Node) Envelope(ctx context.Context, e Enveloping) (Issued, error) {
 	case !strings.HasPrefix(string(n.agent), "did:"):
 		return Issued{}, refuse(CodeBadRequest, "the provider of an envelope has a DID, and this agent's id is none")
 	case e.Provider != "" && wire.PlainDIDKey(e.Provider) != n.agent:
-		return Issued{}, refuse(CodeBadRequest, "the provider of an envelope is who signs it: this agent, and that is another")
+		return Issued{}, refuse(CodeBadRequest, "the provider of an envelope is who signs it, which is this agent: leave the provider and its key out")
 	case e.Algorithm != "" && e.Algorithm != n.opts.Key.Public().Algorithm():
 		return Issued{}, refuse(CodeBadRequest, "this agent's key is of another algorithm")
 	case len(e.References) > maxReferrals:

@@ -145,15 +145,15 @@ func (n *Node) marketFailed(ctx context.Context, err error) error {
 		e := ofRelay(refused, err)
 		switch refused.Code {
 		case relay.CodeNotFound:
-			e.Message = "the market has none, or none of yours"
+			e.Message = "there is none at the market, or it is not this agent's"
 		case relay.CodeBadRequest:
-			e.Code, e.Message = CodeBadRequest, "the market does not take a request like this"
+			e.Code, e.Message = CodeBadRequest, "the market does not take this: something in it has another form than the market wants"
 		case relay.CodeIDConflict:
 			e.Code, e.Message = CodeTaken, "another want or have has the id: leave it out, or withdraw the other one"
 		case relay.CodeRejected:
 			e.Message = "the market refuses it: it breaks a rule"
 		case relay.CodeOutdated:
-			e.Message = "the market has a profile that was updated then or later, or had: try again in a second"
+			e.RetryAfter, e.Message = 1, "the market has a profile that was updated then or later, or had: try again in a second"
 		}
 		return e
 	case errors.Is(err, relay.RuleAnswer):

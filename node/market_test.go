@@ -45,7 +45,7 @@ func TestMarketRefuses(t *testing.T) {
 		{"rejected", &relay.Error{Code: relay.CodeRejected, Violation: rule.At("/terms/price")}, Error{Code: CodeRefused, Rule: &RuleView{Section: "7.1", Name: "entry-term", At: "/terms/price"}}},
 		{"not there", &relay.Error{Code: relay.CodeNotFound, Message: words}, Error{Code: CodeNotFound}},
 		{"taken", &relay.Error{Code: relay.CodeIDConflict, Message: words}, Error{Code: CodeTaken}},
-		{"outdated", &relay.Error{Code: relay.CodeOutdated, Message: words}, Error{Code: CodeRefused}},
+		{"outdated", &relay.Error{Code: relay.CodeOutdated, Message: words}, Error{Code: CodeRefused, RetryAfter: 1}},
 		{"words for a code", &relay.Error{Code: words, Message: words, Limit: words}, Error{Code: CodeRefused}},
 		{"words for a rule", &relay.Error{Code: relay.CodeRejected, Violation: hostile.At("")}, Error{Code: CodeRefused, Rule: &RuleView{}}},
 		{"no answer of RFC 0001", relay.RuleAnswer.Because("", errors.New(words)), Error{Code: CodeMisconduct}},

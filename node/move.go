@@ -471,7 +471,7 @@ func (n *Node) plan(ctx context.Context, o Opening) (record, error) {
 	}
 	for _, a := range rec.Coming {
 		if _, err := n.Key(a, n.now()); err != nil { // nothing that it says could ever be verified
-			return bad(fmt.Sprintf("no key is known of %q: add it as a contact, or name it by its did:key", a))
+			return bad(fmt.Sprintf("no key is known of %q: name it by its did:key, or have the owner add it as a contact", a))
 		}
 	}
 	switch way := o.Way; {

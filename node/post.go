@@ -62,7 +62,7 @@ func (n *Node) planMail(o MailOpening) (mailRecord, error) {
 	}
 	if r.To != "" {
 		if _, err := n.Key(r.To, n.now()); err != nil {
-			return r, refuse(CodeBadRequest, fmt.Sprintf("no key is known of %q: add it as a contact, or name it by its did:key", r.To))
+			return r, refuse(CodeBadRequest, fmt.Sprintf("no key is known of %q: name it by its did:key, or have the owner add it as a contact", r.To))
 		}
 	}
 	if o.About != "" {

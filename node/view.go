@@ -53,7 +53,7 @@ func (n *Node) viewLocked(l *live) (View, error) {
 		_, err := o.Select(emptyObject, "", s.Space())
 		v.Offer = &OfferView{
 			ID: o.ID, From: from, Body: o.Body(), Hash: o.Body().Hash(), Complete: err == nil,
-			Own: wire.PlainDIDKey(from) == n.agent, Ends: s.OfferEnds(),
+			Own: wire.PlainDIDKey(from) == n.agent, Ends: s.OfferEnds(), Lapsed: !n.now().Before(s.OfferEnds()),
 		}
 	}
 	if isOver(s) {

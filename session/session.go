@@ -187,8 +187,8 @@ func (s Session) Offer() (*offer.Offer, wire.AgentID) {
 	return s.live.Offer, s.live.from
 }
 
-// OfferEnds returns when the current offer lapses, zero if there is none: it can be
-// accepted before that time (SPEC §5.3).
+// OfferEnds returns when the current offer lapses, from which on nobody can accept it
+// (SPEC §5.3); zero if there is none.
 func (s Session) OfferEnds() time.Time {
 	if s.live == nil {
 		return time.Time{}

@@ -34,7 +34,8 @@ mcp may use one DIR, with concordia node serve or without: the first one runs th
 and another takes over when it ends.
 
 Settings are those of concordia node config: with a file DIR/node.yaml that has key and
-relay, --dir is enough. Standard input belongs to MCP: a passphrase comes from
+relay, as "key: agent.key", a path from DIR, and "relay: https://relay.example", --dir
+is enough. Standard input belongs to MCP: a passphrase comes from
 --passphrase-file. Over HTTP, MCP is served by concordia node serve --mcp.
 
 --menu says which tools the agent is shown: static always the same list, dynamic what is

@@ -24,12 +24,13 @@ func answerTools() []*tool {
 	accept := moveTool(wire.TypeAccept, "concordia_accept", "Accept the offer",
 		"Accepts the other party's current offer. With two parties that is the agreement: it binds you, and cannot be undone.", acceptParams...)
 	accept.do = takeOffer
-	accept.gives = with(movedMembers, param{name: "transcript_valid", kind: yes, must: true})
 	reject := moveTool(wire.TypeReject, "concordia_reject", "Reject and end",
 		"Ends the session without an agreement. To refuse an offer and go on, use concordia_counter.", leavingParams...)
 	commit := moveTool(wire.TypeCommit, "concordia_commit", "Commit",
-		"Accepts the current offer, or says after an agreement that you commit to it, where the parties want that besides.", acceptParams...)
+		"Accepts the current offer, and asks whoever made it to commit as well: it is agreed when all have. After an agreement it says that you commit to it. Where you are not asked to commit, concordia_accept is enough.", acceptParams...)
 	commit.do = takeOffer
+	accept.gives = with(movedMembers, param{name: "transcript_valid", kind: yes, must: true})
+	commit.gives = accept.gives
 	withdraw := moveTool(wire.TypeWithdraw, "concordia_withdraw", "Withdraw", "Leaves the session and ends it.", leavingParams...)
 	for _, t := range []*tool{accept, reject, commit, withdraw} {
 		t.ends = true
@@ -65,8 +66,6 @@ func takeOffer(ctx context.Context, c *call) (wire.M, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.tool.messages == wire.TypeAccept {
-		r["transcript_valid"] = true // the node takes no other message into it
-	}
+	r["transcript_valid"] = true // the node takes no other message into it
 	return r, nil
 }

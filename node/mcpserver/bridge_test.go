@@ -20,7 +20,7 @@ func TestBridge(t *testing.T) {
 	id := w.settle(2, seller, buyer)
 	session := `{"session_id":"` + id + `","auth_token":"any"`
 	for _, tool := range []string{"concordia_sanctuary_bridge_commit", "concordia_sanctuary_bridge_attest"} {
-		if v := seller.refused(tool, session+`}`); at(v, "code") != "policy" || !strings.Contains(at(v, "error"), "not enabled") {
+		if v := seller.refused(tool, session+`}`); at(v, "code") != "policy" || !strings.Contains(at(v, "error"), "enabled true") {
 			t.Errorf("%s while it is off: %s", tool, v)
 		}
 	}

@@ -1,9 +1,16 @@
 package mcpserver_test
 
 import (
+	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/concordia-node/concordia/node"
 	"github.com/concordia-node/concordia/node/mcpserver"
+	"github.com/concordia-node/concordia/protocol/menu"
+	"github.com/concordia-node/concordia/wire"
 )
 
 // The camera is sold over MCP alone: from an invitation to a receipt on both sides.
@@ -56,5 +63,44 @@ func deal(t *testing.T, version string) {
 	}
 	if receipts[0] != receipts[1] || receipts[0] == "" {
 		t.Errorf("two receipts:\n%s\n%s", receipts[0], receipts[1])
+	}
+}
+
+// Who commits to an offer asks its maker to commit as well (SPEC §5.2): both are told, and
+// shown the tool for it. Of an offer that has lapsed both are told, too.
+func TestCommitment(t *testing.T) {
+	w := newWorld(t)
+	var ahead atomic.Int64
+	late := func(o *node.Options) { o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) } }
+	dynamic := mcpserver.Options{Menu: menu.Dynamic}
+	seller, buyer := w.agent("seller", dynamic, late), w.agent("buyer", dynamic, late)
+	is := func(c *client, v wire.Value, next string, commit bool) {
+		t.Helper()
+		if !strings.HasPrefix(at(v, "next"), next) || slices.Contains(c.names(), "concordia_commit") != commit {
+			t.Errorf("next is %q, want %q; commit is shown: %v", at(v, "next"), next, !commit)
+		}
+	}
+	session := `{"session_id":"` + w.begin(seller, buyer, `,"offer_ttl":600`) + `"`
+	seller.call("concordia_propose", session+priced+`}`)
+	v := buyer.call("concordia_wait", session+`}`)
+	is(buyer, v, "Read external.offer.", true)
+	if at(v, "offer", "lapsed") != "false" || at(v, "offer", "ends") <= at(v, "created_at") {
+		t.Errorf("the offer is %s", v)
+	}
+	v = buyer.call("concordia_commit", session+`}`)
+	is(buyer, v, "You have accepted this offer", false)
+	is(seller, seller.call("concordia_wait", session+`}`), "They accept your offer and ask you to commit", true)
+
+	ahead.Store(int64(601 * time.Second))
+	for _, c := range []*client{seller, buyer} {
+		v = c.call("concordia_session_status", session+`}`)
+		is(c, v, "The offer has lapsed", false)
+		if at(v, "offer", "lapsed") != "true" {
+			t.Errorf("the offer is %s", v)
+		}
+	}
+	ahead.Store(0)
+	if v = seller.call("concordia_commit", session+`}`); at(v, "state") != "agreed" {
+		t.Errorf("committed: %s", v)
 	}
 }

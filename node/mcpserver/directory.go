@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/concordia-node/concordia/node"
+	"github.com/concordia-node/concordia/relay/market"
 	"github.com/concordia-node/concordia/wire"
 	"github.com/concordia-node/concordia/wire/a2a"
 )
@@ -63,6 +64,9 @@ func times(r wire.M, v wire.Value, names ...string) {
 
 func registerAgent(ctx context.Context, c *call, s *stall) (wire.M, error) {
 	given := c.members("roles", "categories", "resolution_mechanisms", "max_concurrent_sessions", "endpoint", "description")
+	if err := market.CheckListing(wire.Read(given, "", ruleArguments)); err != nil {
+		return nil, err
+	}
 	request := wire.M{}
 	for name, v := range given.Members() {
 		request[name] = v

@@ -94,10 +94,16 @@ func TestProfiles(t *testing.T) {
 	if at(v, "results", "0", "match_score") != "0.5" || at(v, "external", "profiles", id, "name") != "Anna" {
 		t.Errorf("found: %s", v)
 	}
-	for _, wrong := range []string{"min_reputation_composite", "min_sovereignty_tier", "sort_by"} { // what agents say of themselves ranks nobody
-		if v = buyer.refused("agent_discovery_search", `{"`+wrong+`":1}`); at(v, "pointer") != "/"+wrong {
+	for _, wrong := range []string{"min_reputation_composite", "min_sovereignty_tier"} { // what agents say of themselves ranks nobody
+		if v = buyer.refused("agent_discovery_search", `{"`+wrong+`":1}`); at(v, "pointer") != "/"+wrong || !strings.Contains(at(v, "error"), "concordia_reputation_score") {
 			t.Errorf("%s: %s", wrong, v)
 		}
+		if v = buyer.call("agent_discovery_search", `{"`+wrong+`":null}`); at(v, "ignored") != "" {
+			t.Errorf("no %s: %s", wrong, v)
+		}
+	}
+	if v = buyer.call("agent_discovery_search", `{"sort_by":"reputation_composite"}`); at(v, "ignored") != `["sort_by"]` {
+		t.Errorf("sorted: %s", v)
 	}
 	if v = seller.call("agent_discovery_search", `{}`); at(v, "count") != "0" {
 		t.Errorf("the seller finds itself: %s", v)

@@ -12,6 +12,9 @@ import (
 	"github.com/concordia-node/concordia/wire"
 )
 
+// noClaims is why a search cannot be narrowed by scores and tiers in profiles.
+const noClaims = "agents are not chosen by what they say of themselves"
+
 func discoveryTools() []*tool {
 	return []*tool{
 		tool{
@@ -22,6 +25,8 @@ func discoveryTools() []*tool {
 				{name: "categories", kind: texts, text: "one of these, above or below it; who names none has all"},
 				{name: "offer_types_required", kind: texts, text: "all of these"}, {name: "jurisdictions", kind: texts, text: "one of these"},
 				{name: "concordia_preferred", kind: yes}, limitParam,
+				{name: "sort_by", kind: text, idle: true, text: "ignored: the order is as said above"},
+				{name: "min_reputation_composite", kind: integer, idle: true, text: "leave it out: " + noClaims}, {name: "min_sovereignty_tier", kind: text, idle: true, text: "leave it out, as min_reputation_composite"},
 			},
 			gives: []param{{name: "count", kind: integer, must: true}, {name: "results", kind: objects, must: true}, {name: "filters", kind: object, must: true}, {name: "more", kind: yes, must: true},
 				{name: "left_out", kind: integer, text: "how many the market showed that their agents did not sign"}},
@@ -44,6 +49,11 @@ type candidate struct {
 
 func searchProfiles(ctx context.Context, c *call, s *stall) (wire.M, error) {
 	categories, types, places := c.texts("categories"), c.texts("offer_types_required"), c.texts("jurisdictions")
+	for _, claim := range []string{"min_reputation_composite", "min_sovereignty_tier"} {
+		if c.args.Has(claim) {
+			return nil, refuse("/"+claim, "%s: leave %s out, and ask concordia_reputation_score about those whom you find", noClaims, claim)
+		}
+	}
 	for _, category := range categories {
 		if err := checkCategory("/categories", category); err != nil {
 			return nil, err

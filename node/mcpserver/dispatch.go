@@ -67,11 +67,16 @@ func (s *Server) named(c *call) (*tool, error) {
 	return nil, refuse("/tool", "there is no such tool: %s lists them", menu.StatusTool)
 }
 
-// dispatchStatus says where the agent stands, and lists what it may call now.
+// dispatchStatus says where the agent stands, and lists what it may call now: as much of
+// each tool as it takes to call it, for a model reads all of it.
 func (s *Server) dispatchStatus(ctx context.Context, _ *call) (wire.M, error) {
 	standings, err := s.standings(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return wire.M{"states": standings, "tools": s.menu.Dynamic(standings...)}, nil
+	var tools []wire.Value
+	for _, t := range s.menu.Dynamic(standings...).Elems() {
+		tools = append(tools, t.Only("name", "description", "inputSchema"))
+	}
+	return wire.M{"states": standings, "tools": tools}, nil
 }

@@ -39,7 +39,7 @@ func entryTools() (list []*tool) {
 				match.Have: `what you give, as {"price": {"min": 1800, "currency": "USD"}, "condition": {"value": "like_new"}, "model": {"value": "Canon EOS R5"}}`,
 			}[k]},
 			{name: "location", kind: object, text: `as {"coordinates": {"lat": 37.77, "lng": -122.42}, "within_km": 50}; everybody at the market reads it`},
-			{name: "ttl", kind: integer, least: 1, most: int64(match.MaxTTL.Seconds()), text: "seconds for which it stands (604800)"},
+			{name: "ttl", kind: integer, least: 1, most: int64(match.MaxTTL.Seconds()), text: "seconds for which it stands (604800); the market may allow no more"},
 		}
 		if k == match.Want {
 			takes = append(takes, param{name: "notify", kind: yes, text: "whether concordia_wait tells of new matches (true)"})
@@ -79,7 +79,7 @@ func entryTools() (list []*tool) {
 			name: "concordia_find_matches", title: "Find matches", reads: true, repeats: true,
 			text: lines("Shows what matches a want or a have of yours, the best first; without an id, all of yours. With after: what is new since, in the order in which it was posted.",
 				"A match is a fit of what was posted, and binds nobody: open a session with concordia_open_session."),
-			takes: []param{{name: "want_id", kind: id}, {name: "have_id", kind: id}, ownerParam, limitParam, {name: "after", kind: integer, text: "with an id: the next of an earlier result"}},
+			takes: []param{{name: "want_id", kind: id}, {name: "have_id", kind: id}, ownerParam, limitParam, {name: "after", kind: integer, text: "with an id: the next_after of an earlier result"}},
 			gives: []param{{name: "matches", kind: objects, must: true}, {name: "count", kind: integer, must: true}, {name: "more", kind: yes, must: true}, {name: "next_after", kind: integer, text: "with an id: for after"}},
 		}.market("agent_id", findMatches),
 		tool{
@@ -108,6 +108,11 @@ func postEntry(ctx context.Context, c *call, s *stall, k match.Kind) (wire.M, er
 	about, err := wire.Encode(wire.M{"type": k, "id": name, "ttl": c.int("ttl", defaultEntryTTL)})
 	if err != nil {
 		return nil, err
+	}
+	for name, x := range c.value("terms").Members() {
+		if x.Kind() != wire.Object {
+			return nil, refuse(wire.Pointer("terms", name), `a term is an object with value, enum, min or max, as {"max": 2500, "currency": "USD"}`)
+		}
 	}
 	draft := c.members("category", "terms", "location", "notify", "metadata")
 	for member, v := range about.Members() {

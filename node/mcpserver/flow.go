@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/concordia-node/concordia/node"
 	"github.com/concordia-node/concordia/protocol"
@@ -19,6 +20,8 @@ const (
 	free      protocol.State = "active without an offer"
 	own       protocol.State = "active with your offer"
 	theirs    protocol.State = "active with their offer"
+	asking    protocol.State = "active and asked to commit"
+	given     protocol.State = "active and accepted by you"
 	mediating protocol.State = "active with you as the mediator"
 	agreed    protocol.State = "agreed"
 	over      protocol.State = "over"
@@ -38,7 +41,7 @@ const (
 func newFlow(tools []*tool) (*protocol.Compiled, error) {
 	a := &protocol.Automaton{
 		Name: "negotiating over MCP", Initial: nowhere,
-		States: []protocol.State{nowhere, invited, waiting, asked, free, own, theirs, mediating, agreed, over, declined, dormant},
+		States: []protocol.State{nowhere, invited, waiting, asked, free, own, theirs, asking, given, mediating, agreed, over, declined, dormant},
 		Ends:   map[protocol.State]protocol.End{agreed: protocol.Success, over: protocol.Failure, declined: protocol.Failure, dormant: protocol.Abandoned},
 		Terms:  &protocol.Terms{Unrecognized: protocol.Pass},
 	}
@@ -67,7 +70,7 @@ func newFlow(tools []*tool) (*protocol.Compiled, error) {
 	they(waiting, wire.TypeDeclineSession, over)
 	I(asked, wire.TypeAcceptSession, free)
 	I(asked, wire.TypeDeclineSession, over)
-	for _, s := range []protocol.State{free, own, theirs} {
+	for _, s := range []protocol.State{free, own, theirs, asking, given} {
 		I(s, wire.TypeOffer, own)
 		I(s, wire.TypeCounter, own)
 		they(s, wire.TypeOffer, theirs)
@@ -78,8 +81,11 @@ func newFlow(tools []*tool) (*protocol.Compiled, error) {
 		I(s, wire.TypeWithdraw, over)
 	}
 	I(theirs, wire.TypeAccept, agreed)
-	I(theirs, wire.TypeCommit, agreed)
+	I(theirs, wire.TypeCommit, given)
+	they(given, wire.TypeCommit, agreed)
 	they(own, wire.TypeAccept, agreed)
+	they(own, wire.TypeCommit, asking)
+	I(asking, wire.TypeCommit, agreed)
 	they(free, wire.TypeProposeMediator, mediating)
 	I(mediating, wire.TypeResolve, mediating)
 	I(agreed, wire.TypeCommit, agreed)
@@ -111,12 +117,16 @@ func standing(v node.View) protocol.State {
 			return mediating
 		case v.Role == session.Witness:
 			return waiting
-		case v.Offer == nil:
+		case v.Offer == nil || v.Offer.Lapsed:
 			return free
+		case v.Offer.Own && slices.Contains(v.Moves, wire.TypeCommit):
+			return asking
 		case v.Offer.Own:
 			return own
+		case slices.Contains(v.Moves, wire.TypeAccept):
+			return theirs
 		}
-		return theirs
+		return given
 	case session.Agreed:
 		return agreed
 	case session.Dormant:

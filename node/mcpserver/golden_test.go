@@ -112,12 +112,12 @@ func TestLapsedOffer(t *testing.T) {
 	session := `{"session_id":"` + w.begin(seller, buyer, `,"offer_ttl":60`) + `"`
 	seller.call("concordia_propose", session+`,"terms":{"price":{"value":1600,"currency":"USD"},"delivery":{"value":"pickup"}}}`)
 	buyer.call("concordia_wait", session+`}`)
-	if v := buyer.call("concordia_session_status", session+`}`); at(v, "offer", "ends_at") != wire.FormatTime(now.Truncate(time.Second).Add(time.Minute)) {
+	if v := buyer.call("concordia_session_status", session+`}`); at(v, "offer", "ends") != wire.FormatTime(now.Truncate(time.Second).Add(time.Minute)) {
 		t.Errorf("an offer made at %s: %s", wire.FormatTime(now), v)
 	}
 	later.Store(60)
 	for _, c := range []*client{seller, buyer} {
-		if v := c.call("concordia_session_status", session+`}`); !strings.HasPrefix(at(v, "next"), "The offer has lapsed.") || strings.Contains(at(v, "legal_tools"), "concordia_accept") {
+		if v := c.call("concordia_session_status", session+`}`); !strings.HasPrefix(at(v, "next"), "The offer has lapsed,") || strings.Contains(at(v, "legal_tools"), "concordia_accept") {
 			t.Errorf("a minute later: %s", v)
 		}
 	}

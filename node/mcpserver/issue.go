@@ -214,7 +214,7 @@ func (c *call) references(name string) (list []node.Referral, err error) {
 		r.Closed("kind", "urn", "hash")
 		list = append(list, node.Referral{Kind: r.Text("kind"), URN: r.Text("urn"), Hash: r.OptText("hash")})
 		if r.Err() != nil {
-			return nil, refuse("/"+name, "each reference has a kind and a urn, perhaps a hash, and nothing else")
+			return nil, refuse("/"+name, "each reference has a kind and a urn, perhaps a hash, and nothing else: who verified it and when would be your word for another's")
 		}
 	}
 	return list, nil

@@ -27,8 +27,8 @@ func lookupTools() []*tool {
 			text: "Says how a session stands: state, whose turn, the current offer, what you may do, what to do next.",
 			takes: []param{sessionParam, tokenParam,
 				{name: "include_transcript", kind: yes, text: "with the last messages"},
-				{name: "transcript_limit", kind: integer, least: 1, most: maxPage, text: "how many (10)"}},
-			gives: with(viewMembers, param{name: "transcript_valid", kind: yes, must: true}),
+				{name: "transcript_limit", kind: integer, least: 1, most: maxPage, caps: true, text: "how many (10)"}},
+			gives: with(viewMembers, param{name: "initiator", kind: id}, param{name: "responder", kind: id}, param{name: "transcript_valid", kind: yes, must: true}),
 			do:    status,
 		},
 		{
@@ -48,14 +48,14 @@ func lookupTools() []*tool {
 				{name: "with", kind: text, text: "only those with this agent: its id, or the name of a contact"},
 				{name: "live", kind: yes, text: "only those in which something may happen"},
 				{name: "after", kind: id, text: "only those that began after this session"},
-				{name: "limit", kind: integer, least: 1, most: node.MaxMost, text: "how many (100)"}},
+				{name: "limit", kind: integer, least: 1, most: node.MaxMost, caps: true, text: "how many (100)"}},
 			gives: []param{{name: "count", kind: integer, must: true}, {name: "sessions", kind: objects, must: true}},
 			do:    listSessions,
 		},
 		{
 			name: "concordia_transcript", title: "Read what was said", reads: true, repeats: true,
 			text:  "Shows the messages of a session from a position on. For the exact signed text read the resource concordia://session/ID/transcript.",
-			takes: []param{sessionParam, {name: "from", kind: integer, most: wire.MaxSafeInteger, text: "position of the first message; 0 is the open message"}, {name: "limit", kind: integer, least: 1, most: maxPage, text: "how many (10)"}},
+			takes: []param{sessionParam, {name: "from", kind: integer, most: wire.MaxSafeInteger, text: "position of the first message; 0 is the open message"}, {name: "limit", kind: integer, least: 1, most: maxPage, caps: true, text: "how many (10)"}},
 			gives: []param{{name: "session_id", kind: id, must: true}, {name: "transcript_length", kind: integer, must: true}, {name: "count", kind: integer, must: true},
 				{name: "from", kind: integer, must: true}, {name: "resource", kind: text, must: true}},
 			do: transcript,
@@ -70,7 +70,7 @@ func lookupTools() []*tool {
 		{
 			name: "concordia_session_receipt", title: "Get the receipt", reads: true, repeats: true,
 			text:  "Returns the receipt that all parties have signed. It exists once a session is over and every party has signed; until then it is pending.",
-			takes: []param{sessionParam, tokenParam},
+			takes: []param{sessionParam, tokenParam, {name: "category", kind: text, idle: true, text: "ignored: the receipt has that of the open message"}, {name: "value_range", kind: text, idle: true, text: "ignored, as category"}},
 			gives: []param{{name: "session_id", kind: id, must: true}, {name: "receipt", kind: object, text: "the signed receipt, exactly"}, {name: "resource", kind: text, must: true},
 				{name: "transcript_valid", kind: yes, must: true}, {name: "message", kind: text, must: true}},
 			do: receipt,
@@ -84,6 +84,9 @@ func status(ctx context.Context, c *call) (wire.M, error) {
 		return nil, err
 	}
 	r := c.view(v)
+	if len(v.Parties) > 1 { // the initiator is the first one
+		r["initiator"], r["responder"] = v.Parties[0], v.Parties[1]
+	}
 	r["transcript_valid"] = v.Misconduct == "" && (v.Ending == nil || v.Ending.Breach == "")
 	if !c.yes("include_transcript") {
 		return r, nil
@@ -222,7 +225,7 @@ func receipt(ctx context.Context, c *call) (wire.M, error) {
 		if isOver(v.State) {
 			return nil, refuse("", "the receipt waits for signatures of other parties: concordia_wait with until receipt")
 		}
-		return nil, refuse("", "the session is not over, and has no receipt yet")
+		return nil, refuse("", "the session is not over, and has no receipt yet: go on, and then call concordia_wait with until receipt")
 	}
 	last := list[len(list)-1]
 	r := wire.M{"session_id": v.Session, "resource": resourceOf(v.Session, "receipt"), "transcript_valid": true, "message": "All parties signed this receipt. concordia verify checks it offline."}

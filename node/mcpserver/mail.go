@@ -38,14 +38,15 @@ func mailTools() []*tool {
 				{name: "session_ttl", kind: integer, least: 1, most: maxMailTTL, text: "seconds that it lives (86400)"},
 				{name: "concordia_session_id", kind: id, text: "a negotiation of yours that it is about: a note for you alone"},
 				{name: "relay_session_id", kind: id, text: "of the new session, beginning with relay_; the same call with the same id happens once"},
-				{name: "initiator_id", kind: id, text: "yours, if you want it checked"}, tokenParam},
+				{name: "initiator_id", kind: id, text: "yours, if you want it checked"}, tokenParam,
+				{name: "auto_attest", kind: yes, idle: true, text: "ignored: mail has no receipt"}, {name: "initiator_endpoint", kind: text, idle: true, text: "ignored: nobody would call it"}},
 			gives: []param{mailMember, {name: "message", kind: text, must: true}},
 			do:    createMail,
 		},
 		{
 			name: "concordia_relay_join", title: "Join a mail session", repeats: true,
 			text:  "Joins a mail session that you are invited to, or that has a place for whoever comes first. To refuse an invitation call concordia_relay_conclude.",
-			takes: []param{mailParam, selfParam, tokenParam},
+			takes: []param{mailParam, selfParam, tokenParam, {name: "endpoint", kind: text, idle: true, text: "ignored: nobody would call it"}},
 			gives: []param{{name: "joined", kind: yes, must: true}, mailMember, {name: "message", kind: text, must: true}},
 			do: func(ctx context.Context, c *call) (wire.M, error) {
 				if _, err := c.checkSelf(ctx, "agent_id"); err != nil {
@@ -65,7 +66,8 @@ func mailTools() []*tool {
 			takes: []param{mailParam,
 				{name: "message_type", kind: text, must: true, text: "a word of yours, such as note; it means something to the parties alone"},
 				{name: "payload", kind: object, must: true, text: fmt.Sprintf("any JSON object; with what is around it at most %d bytes", relay.MaxEnclosureSize)},
-				messageParam, {name: "from_agent", kind: id, text: "yours, if you want it checked"}, tokenParam},
+				messageParam, {name: "from_agent", kind: id, text: "yours, if you want it checked"}, tokenParam,
+				{name: "ttl", kind: integer, idle: true, text: "ignored: a message stands as long as its mail session"}},
 			gives: []param{{name: "sent", kind: yes, must: true}, {name: "sent_message", kind: object, must: true}},
 			do:    sendMail,
 		},
@@ -76,7 +78,7 @@ func mailTools() []*tool {
 			takes: []param{
 				{name: "relay_session_id", kind: id, text: "only of this mail session"},
 				{name: "acknowledge", kind: object, text: `what you had: acknowledge of the last result, as {"relay_…": 7}`},
-				{name: "limit", kind: integer, least: 1, most: maxPage, text: "how many at most (50); fewer come if they are large"},
+				{name: "limit", kind: integer, least: 1, most: maxPage, caps: true, text: "how many at most (50); fewer come if they are large"},
 				{name: "wait_seconds", kind: integer, most: maxMailWait, text: "how long to wait if there are none (0)"},
 				selfParam, tokenParam},
 			gives: []param{lettersMember, {name: "count", kind: integer, must: true}, {name: "next", kind: text}, {name: "acknowledge", kind: object, must: true},
@@ -101,7 +103,7 @@ func mailTools() []*tool {
 			name: "concordia_relay_transcript", title: "Read a mail session again", reads: true, repeats: true,
 			text: "Shows the messages of a mail session, your own among them, from a number on. It acknowledges nothing.",
 			takes: []param{mailParam, {name: "from", kind: integer, least: 1, most: wire.MaxSafeInteger, text: "number of the first (1)"},
-				{name: "limit", kind: integer, least: 1, most: maxPage, text: "how many at most (50); fewer come if they are large"}, selfParam, tokenParam},
+				{name: "limit", kind: integer, least: 1, most: maxPage, caps: true, text: "how many at most (50); fewer come if they are large"}, selfParam, tokenParam},
 			gives: []param{{name: "relay_session_id", kind: id, must: true}, lettersMember, {name: "count", kind: integer, must: true},
 				{name: "next_from", kind: integer, text: "from of the next call, if there are more"}, {name: "resource", kind: text, must: true}},
 			do: mailTranscript,
@@ -126,7 +128,7 @@ func mailTools() []*tool {
 		{
 			name: "concordia_relay_list_archives", title: "List archives of mail", reads: true, repeats: true,
 			text:  "Lists your archives of mail sessions, the newest first. Their resources have the signed messages.",
-			takes: []param{{name: "limit", kind: integer, least: 1, most: node.MaxMost, text: "how many (20)"}, selfParam, tokenParam},
+			takes: []param{{name: "limit", kind: integer, least: 1, most: node.MaxMost, caps: true, text: "how many (20)"}, selfParam, tokenParam},
 			gives: []param{{name: "archives", kind: objects, must: true}, {name: "count", kind: integer, must: true}},
 			do: func(ctx context.Context, c *call) (wire.M, error) {
 				if _, err := c.checkSelf(ctx, "agent_id"); err != nil {
@@ -364,6 +366,7 @@ func mailSession(v node.MailView) wire.M {
 	}
 	if !v.Expires.IsZero() {
 		m["expires_at"] = wire.FormatTime(v.Expires)
+		m["session_ttl"] = int64(v.Expires.Sub(v.Began).Round(time.Second) / time.Second)
 	}
 	if !v.Ended.IsZero() {
 		m["concluded_at"] = wire.FormatTime(v.Ended)

@@ -311,7 +311,6 @@ func TestMailWeaknesses(t *testing.T) {
 				"no word":       `,"message_type":"two words","payload":{}}`,
 				"no object":     `,"message_type":"note","payload":[]}`,
 				"of another":    `,"message_type":"note","payload":{},"from_agent":"` + string(agent("bob")) + `"}`,
-				"with an end":   `,"message_type":"note","payload":{},"ttl":3600}`,
 				"no payload":    `,"message_type":"note"}`,
 				"no message id": `,"message_type":"note","payload":{},"message_id":"a b"}`,
 			} {
@@ -369,11 +368,21 @@ func TestMailWeaknesses(t *testing.T) {
 				o.ann.call("concordia_wait", `{"timeout_seconds":1}`)
 			}
 		}},
-		{"R9 nothing is taken that has no function", nil, func(t *testing.T, o *office) {
-			for _, args := range []string{`{"auto_attest":true}`, `{"initiator_endpoint":"https://x.example"}`, `{"session_ttl":604801}`, `{"session_ttl":0}`} {
+		{"R9 what has no function is not taken silently", nil, func(t *testing.T, o *office) {
+			for _, args := range []string{`{"session_ttl":604801}`, `{"session_ttl":0}`} {
 				o.ann.refused("concordia_relay_create", args)
 			}
-			o.ann.refused("concordia_relay_join", `{"relay_session_id":"relay_x","endpoint":"https://x.example"}`)
+			v := o.ann.call("concordia_relay_create", `{"auto_attest":true,"initiator_endpoint":"https://x.example"}`)
+			if at(v, "ignored") != `["auto_attest","initiator_endpoint"]` {
+				t.Errorf("created: %s", v)
+			}
+			id := at(v, "session", "relay_session_id")
+			if v = o.bob.call("concordia_relay_join", of(id)+`,"endpoint":"https://x.example"}`); at(v, "ignored") != `["endpoint"]` {
+				t.Errorf("joined: %s", v)
+			}
+			if v = o.ann.call("concordia_relay_send", of(id)+`,"message_type":"note","payload":{},"ttl":3600}`); at(v, "ignored") != `["ttl"]` {
+				t.Errorf("sent: %s", v)
+			}
 			o.ann.refused("concordia_relay_archive", `{"relay_session_id":"relay_x","retention_days":-1}`)
 		}},
 		{"R10 ids are not overwritten", nil, func(t *testing.T, o *office) {

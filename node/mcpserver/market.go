@@ -15,7 +15,7 @@ import (
 // Arguments of the tools of a market.
 var (
 	ownerParam = param{name: "agent_id", kind: id, text: "yours, if you want it checked"}
-	limitParam = param{name: "limit", kind: integer, least: 1, most: maxListed, text: "how many (20)"}
+	limitParam = param{name: "limit", kind: integer, least: 1, most: maxListed, caps: true, text: "how many (20)"}
 )
 
 // Bounds of what a tool looks up at a market in one call.

@@ -166,6 +166,9 @@ func TestDispatch(t *testing.T) {
 	if !strings.Contains(at(status, "states"), "active with their offer") || !strings.Contains(at(status, "tools"), `"name":"concordia_accept"`) {
 		t.Errorf("status: %s", status)
 	}
+	if tool, _ := status.At("tools", "0"); tool.Len() != 3 || strings.Contains(status.Canonical(), "outputSchema") {
+		t.Errorf("of a tool it says %s", tool)
+	}
 	if v = buyer.call("protocol_request_approval", through("concordia_accept", session+`}`)); at(v, "allowed") != "true" {
 		t.Errorf("approval: %s", v)
 	}

@@ -26,19 +26,20 @@ const (
 
 var openParams = []param{
 	{name: "responder_id", kind: text, must: true, text: "the other party: its agent id, or the name of a contact"},
-	{name: "terms", kind: object, must: true, text: `what is negotiated, as {"price": {"type": "numeric", "constraints": {"min": 100, "max": 200, "currency": "USD"}}, "delivery": {"type": "categorical", "enum": ["pickup", "shipping"]}, "item": {"value": "Camera"}}; a term with a value starts from it`},
+	{name: "terms", kind: object, must: true, text: `what is negotiated, as {"price": {"type": "numeric", "constraints": {"min": 100, "max": 200, "currency": "USD"}}, "delivery": {"type": "categorical", "enum": ["pickup", "shipping"]}, "item": {"value": "Camera"}}; type is numeric, categorical, temporal, boolean, text or composite, or left out; a term with a value starts from it`},
 	{name: "session_ttl", kind: integer, least: 1, most: 604800, text: "seconds that the session may take (86400)"},
 	{name: "offer_ttl", kind: integer, least: 1, most: 604800, text: "seconds for which an offer stands (3600)"},
 	{name: "max_rounds", kind: integer, least: 1, most: 10000, text: "how many offers there may be (20)"},
 	reasoningParam,
 	{name: "category", kind: text, text: "what is traded, as electronics.cameras; it stands in the receipt"},
-	{name: "value_range", kind: text, text: "how much is at stake, as 1000-5000_USD; it stands in the receipt"},
+	{name: "value_range", kind: text, text: "how much is at stake, as 1000-5000_USD: 0-100, 100-500, 500-1000 and so on up to 1000000+; it stands in the receipt"},
 	{name: "others", kind: ids, text: "who else may join: witnesses, and mediators that may be nominated"},
 	{name: "settlement", kind: object, text: "how it is paid, for exports of the agreement"},
 	{name: "mandate", kind: object, text: "a mandate to present"},
 	{name: "way", kind: text, oneOf: []string{"relay", "direct", "none"}, text: "how the other party hears of it; by default the relay if there is one"},
 	{name: "session_id", kind: id, text: "of the new session; the same opening with the same id happens once"},
 	{name: "initiator_id", kind: id, text: "yours, if you want it checked"},
+	{name: "metadata", kind: object, idle: true, text: "ignored: no message has it; say what matters in terms"},
 }
 
 func openTools() []*tool {
@@ -84,6 +85,7 @@ func openSession(ctx context.Context, c *call) (wire.M, error) {
 	}
 	r := c.view(v)
 	r["initiator"], r["responder"] = wire.M{"agent_id": self.Agent, "public_key": self.Key}, party(other)
+	r["max_rounds"] = timing["max_rounds"]
 	r["terms"], r["timing"], r["message"] = c.value("terms"), timing, "The session is proposed. "+c.next(v)
 	return r, nil
 }

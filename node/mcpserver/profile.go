@@ -50,6 +50,7 @@ func profileTools() []*tool {
 	for _, p := range profileParams {
 		publish = append(publish, p.param)
 	}
+	publish = append(publish, param{name: "signature", kind: text, idle: true, text: "ignored: the node signs"})
 	return append([]*tool{
 		tool{
 			name: "agent_profile_publish", title: "Publish your profile", repeats: true,

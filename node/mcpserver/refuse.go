@@ -84,6 +84,9 @@ func (c *call) refusal(ctx context.Context, err error) wire.M {
 			if isPlain(v.At) {
 				say = "argument " + v.At + ": " + v.Err.Error()
 			}
+			if c.tool.takesNone(v.At) {
+				say = fmt.Sprintf("%s has no such argument: it takes %s", c.tool.name, c.tool.names())
+			}
 		}
 		r["section"], r["rule"] = v.Rule.Section, v.Rule.Name
 		c.point(r, v.At, words)
@@ -96,19 +99,36 @@ func (c *call) refusal(ctx context.Context, err error) wire.M {
 	}
 	r["error"], r["message"], r["code"] = say, say, code
 	c.situation(ctx, r)
-	if isNode && e.State != "" {
+	if isNode && e.State != "" && e.State != session.Start {
 		r["state"] = stateName(e.State)
 	}
-	if isNode && len(e.Moves) > 0 {
+	if isNode && len(e.Moves) > 0 && e.State != session.Start {
 		r["legal_moves"], r["legal_tools"] = e.Moves, c.toolsOf(e.Moves)
 	}
 	if open := isNode && (e.Code == node.CodeUnreachable || e.Code == node.CodeClosed) || code == "cancelled" || code == "timeout"; open && c.repeat != nil {
 		r["repeat"], r["next"] = c.repeat, "It may have happened. Make the same call again with the arguments in repeat: it happens once."
 	}
+	if isNode && r["next"] == nil {
+		c.advise(r, e)
+	}
 	if isNode && e.Code == node.CodeConflict {
 		r["next"] = "Another message came first; it is under external. Read it and decide anew."
 	}
 	return words.into(r)
+}
+
+// advise says what helps after some refusals of the node.
+func (c *call) advise(r wire.M, e *node.Error) {
+	switch {
+	case e.Rule != nil && e.Rule.Name == session.RuleSuperseded.Name && e.Rule.Section == session.RuleSuperseded.Section:
+		r["next"] = "That is not the current offer, if there is one: look with concordia_session_status. To take the current one, give its offer_id."
+	case e.Code == node.CodeNotFound && r["state"] == nil && c.sessionArgument() != "":
+		r["next"] = "concordia_list_sessions lists your sessions, concordia_invitations what you are invited to."
+	case e.Code == node.CodeRule && r["state"] == "proposed" && len(e.Moves) == 0:
+		r["next"] = "Nothing can be said before the other party has agreed to negotiate: concordia_wait."
+	case e.Limit != "" && e.RetryAfter == 0:
+		r["next"] = "It is more than the relay allows, by the limit that is named. Ask for less, or take back what you do not need."
+	}
 }
 
 // broken says that a rule is broken, which the text of the rule alone does not.

@@ -39,6 +39,7 @@ func TestArguments(t *testing.T) {
 		{"too deep", "concordia_open_session", `{"responder_id":"b","terms":` + strings.Repeat(`{"a":`, 100) + `{}` + strings.Repeat("}", 100) + `}`, "bad_request", "json-depth", ""},
 		{"somebody else's name", "concordia_open_session", `{"responder_id":"` + buyer + `","terms":{},"initiator_id":"` + buyer + `"}`, "bad_request", "", "/initiator_id"},
 		{"no such agent", "concordia_open_session", `{"responder_id":"a b","terms":{}}`, "bad_request", "", "/responder_id"},
+		{"a term of no type", "concordia_open_session", `{"responder_id":"` + buyer + `","terms":{"price":{"type":"number"}}}`, "rule", "term-space", "/body/terms/price/type"},
 		{"no such session", "concordia_session_status", `{"session_id":"ses_none"}`, "not_found", "", ""},
 		{"a partial offer of nothing", "concordia_propose", `{"session_id":"s","terms":{},"offer_type":"partial"}`, "bad_request", "", "/open_terms"},
 		{"a conditional offer of nothing", "concordia_propose", `{"session_id":"s","offer_type":"conditional","conditions":[]}`, "bad_request", "", "/conditions"},
@@ -125,7 +126,7 @@ func TestAcceptNamesOffer(t *testing.T) {
 	for view := fresh.call("concordia_session_status", session+`}`); at(view, "round_count") != "2"; {
 		view = fresh.call("concordia_wait", session+`,"until":"change","version":`+at(view, "version")+`}`)
 	}
-	if v = buyer.refused("concordia_accept", session+`}`); at(v, "rule") != "superseded" {
+	if v = buyer.refused("concordia_accept", session+`}`); at(v, "rule") != "superseded" || !strings.Contains(at(v, "next"), "concordia_session_status") {
 		t.Errorf("an accept of an offer that was replaced: %s", v)
 	}
 }

@@ -26,7 +26,7 @@ func reputationTools() []*tool {
 				"A receipt counts only if all its parties signed it, with keys that this node knows; your own receipts count by themselves."),
 			takes: []param{ownParam, tokenParam, {name: "attestation", kind: object, must: true, text: "exactly as you got it"}},
 			gives: with(verdictMembers[1:], param{name: "accepted", kind: yes, must: true}, param{name: "status", kind: text, must: true, text: "accepted, known or refused"},
-				param{name: "attestation_id", kind: text}, param{name: "session_id", kind: id}, param{name: "store_count", kind: integer, must: true}),
+				param{name: "attestation_id", kind: text}, param{name: "session_id", kind: id}, param{name: "store_count", kind: integer, must: true}, param{name: "message", kind: text, must: true}),
 			do: ingest,
 		},
 		{
@@ -75,6 +75,10 @@ func ingest(ctx context.Context, c *call) (wire.M, error) {
 	r, words := verdictOf(in.Checks), newExternal()
 	delete(r, "valid")
 	r["status"], r["accepted"], r["store_count"] = in.Status, in.Status != node.IngestRefused, in.Kept
+	r["message"] = map[node.IngestStatus]string{
+		node.IngestNew: "It verifies, and counts from now on.", node.IngestKnown: "It was here already.",
+		node.IngestRefused: "It does not count: errors says why.",
+	}[in.Status]
 	name(r, words, "attestation_id", in.ID)
 	name(r, words, "session_id", in.Session)
 	return words.into(r), nil

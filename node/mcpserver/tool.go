@@ -54,6 +54,8 @@ type param struct {
 	must        bool // it has to be there
 	oneOf       []string
 	least, most int64 // of an integer; most 0: the largest that JSON carries safely
+	caps        bool  // a larger integer than most means most: it says how much to show
+	idle        bool  // the reference takes it; here it means nothing, and the result says so
 }
 
 // bound is the largest integer of the param.
@@ -93,7 +95,7 @@ func (p *param) schema() wire.M {
 
 // check reads the param of arguments, for what is wrong with it.
 func (p *param) check(r wire.Reader) {
-	if !p.must && !r.Has(p.name) {
+	if p.idle || !p.must && !r.Has(p.name) {
 		return
 	}
 	switch p.kind {
@@ -108,7 +110,11 @@ func (p *param) check(r wire.Reader) {
 	case hash:
 		r.Hash(p.name)
 	case integer:
-		r.Int(p.name, p.least, p.bound())
+		most := p.bound()
+		if p.caps {
+			most = wire.MaxSafeInteger
+		}
+		r.Int(p.name, p.least, most)
 	case number:
 		if _, ok := r.Value(p.name).Float(); !ok {
 			r.Fail(p.name, errors.New("want a number"))
@@ -134,7 +140,8 @@ func (p *param) check(r wire.Reader) {
 // ruleArguments is broken by arguments that a tool does not take.
 var ruleArguments = &wire.Rule{Section: "10.2", Name: "tool-arguments", Class: wire.ClassSchema, Text: "the arguments of a tool have its members, each well-formed"}
 
-// arguments parses what a tool is called with. (SPEC §10.2)
+// arguments parses what a tool is called with. A member that is null counts as left out.
+// (SPEC §10.2)
 func (t *tool) arguments(data []byte) (wire.Reader, error) {
 	if len(data) == 0 || string(data) == "null" {
 		data = []byte("{}")
@@ -148,11 +155,34 @@ func (t *tool) arguments(data []byte) (wire.Reader, error) {
 	for i := range t.takes {
 		names[i] = t.takes[i].name
 	}
-	r.Closed(names...)
+	if r.Closed(names...); r.Err() != nil {
+		return r, r.Err()
+	}
+	r = wire.Read(v.WithoutNulls(), "", ruleArguments)
 	for i := range t.takes {
 		t.takes[i].check(r)
 	}
 	return r, r.Err()
+}
+
+// takesNone reports whether a JSON pointer names an argument that the tool does not have.
+func (t *tool) takesNone(at string) bool {
+	name, top := strings.CutPrefix(at, "/")
+	return top && !strings.Contains(name, "/") && !slices.ContainsFunc(t.takes, func(p param) bool { return p.name == name })
+}
+
+// names lists the arguments that mean something.
+func (t *tool) names() string {
+	var list []string
+	for _, p := range t.takes {
+		if !p.idle {
+			list = append(list, p.name)
+		}
+	}
+	if list == nil {
+		return "none"
+	}
+	return strings.Join(list, ", ")
 }
 
 // schemaOf makes the schema of an object with params.
@@ -181,6 +211,9 @@ func (t *tool) output() wire.M {
 	refusal, refused := schemaOf(refusalMembers)
 	for _, name := range append(refused, "external") {
 		properties[name] = refusal[name]
+	}
+	if slices.ContainsFunc(t.takes, func(p param) bool { return p.idle }) {
+		properties["ignored"] = (&param{kind: texts}).schema()
 	}
 	for _, p := range properties {
 		delete(p.(wire.M), "description")
@@ -214,7 +247,13 @@ type call struct {
 func (c *call) text(name string) string { return c.args.OptText(name) }
 func (c *call) yes(name string) bool    { return c.args.OptBool(name) }
 func (c *call) int(name string, otherwise int64) int64 {
-	return c.args.OptInt(name, -wire.MaxSafeInteger, wire.MaxSafeInteger, otherwise)
+	n := c.args.OptInt(name, -wire.MaxSafeInteger, wire.MaxSafeInteger, otherwise)
+	for i := range c.tool.takes {
+		if p := &c.tool.takes[i]; p.name == name && p.caps {
+			return min(n, p.bound())
+		}
+	}
+	return n
 }
 func (c *call) session() wire.SessionID { return wire.SessionID(c.text("session_id")) }
 
@@ -229,6 +268,17 @@ func (c *call) texts(name string) []string {
 		return nil
 	}
 	return c.args.Strings(name)
+}
+
+// ignored names the arguments that were given and mean nothing here.
+func (c *call) ignored() []string {
+	var names []string
+	for _, p := range c.tool.takes {
+		if p.idle && c.args.Has(p.name) {
+			names = append(names, p.name)
+		}
+	}
+	return names
 }
 
 // members returns those of the arguments that were given, as an object.
@@ -266,6 +316,8 @@ func (s *Server) call(ctx context.Context, t *tool, request *mcp.CallToolRequest
 	}
 	if err != nil {
 		result = c.refusal(ctx, err)
+	} else if names := c.ignored(); names != nil {
+		result["ignored"] = names
 	}
 	if ctx.Err() == nil && asker.Err() == nil {
 		c.heard()

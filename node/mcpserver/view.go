@@ -23,7 +23,7 @@ var viewMembers = []param{
 	{name: "version", kind: integer, must: true, text: "for concordia_wait"},
 	{name: "transcript_length", kind: integer, must: true},
 	{name: "round_count", kind: integer, must: true, text: "offers and counters so far"},
-	{name: "max_rounds", kind: integer, must: true},
+	{name: "max_rounds", kind: integer, text: "offers and counters that there may be; known once the session is open"},
 	{name: "parties", kind: ids, must: true},
 	{name: "waiting_for", kind: ids, text: "who is invited and has not joined"},
 	{name: "not_told_yet", kind: ids, text: "who could not be invited yet; the node goes on trying"},
@@ -47,12 +47,15 @@ func (c *call) view(v node.View) wire.M {
 	r := wire.M{
 		"session_id": v.Session, "state": stateName(v.State), "is_terminal": isOver(v.State), "your_turn": v.Turn && len(v.Moves) > 0,
 		"legal_moves": moves(v.Moves), "legal_tools": c.toolsOf(v.Moves), "next": c.next(v), "version": v.Version,
-		"transcript_length": v.Len, "round_count": v.Rounds, "max_rounds": v.Rounded, "parties": agents(v.Parties),
+		"transcript_length": v.Len, "round_count": v.Rounds, "parties": agents(v.Parties),
 		"created_at": wire.FormatTime(v.Began),
 	}
 	optional := map[string]string{"role": string(v.Role), "receipt": string(v.Receipt), "relay_misconduct": v.Misconduct}
 	if !v.Deadline.IsZero() {
 		optional["deadline"] = wire.FormatTime(v.Deadline)
+	}
+	if v.Rounded > 0 {
+		r["max_rounds"] = v.Rounded
 	}
 	if len(v.Coming) > 0 {
 		r["waiting_for"] = v.Coming
@@ -64,7 +67,7 @@ func (c *call) view(v node.View) wire.M {
 		r["agreement_hash"] = v.Hash
 	}
 	if o := v.Offer; o != nil {
-		r["offer"] = wire.M{"offer_id": o.ID, "from": o.From, "yours": o.Own, "complete": o.Complete, "hash": o.Hash, "ends_at": wire.FormatTime(o.Ends)}
+		r["offer"] = wire.M{"offer_id": o.ID, "from": o.From, "yours": o.Own, "complete": o.Complete, "hash": o.Hash, "ends": wire.FormatTime(o.Ends), "lapsed": o.Lapsed}
 		words.put("offer", o.Body)
 	}
 	if e := v.Ending; e != nil {
@@ -154,12 +157,16 @@ func (s *Server) next(v node.View) string {
 		return "Wait for the other party: concordia_wait."
 	case at == asked:
 		return "Read external.terms. Agree to negotiate with concordia_accept_session, or refuse with concordia_decline_session."
+	case at == free && v.Offer != nil:
+		return "The offer has lapsed, and nobody can accept it any more. Make one with concordia_propose, or wait for theirs: concordia_wait."
 	case at == free:
 		return "There is no offer. Make one with concordia_propose, or wait for theirs: concordia_wait."
-	case v.Offer != nil && !s.opts.Now().Before(v.Offer.Ends):
-		return "The offer has lapsed. Make another one with concordia_counter, or wait for theirs: concordia_wait."
 	case at == own:
 		return "Your offer stands. Wait for the answer: concordia_wait. You may replace it with concordia_counter."
+	case at == asking:
+		return "They accept your offer and ask you to commit as well: concordia_commit makes the agreement. Or replace the offer with concordia_counter."
+	case at == given:
+		return "You have accepted this offer, and it waits for others: concordia_wait."
 	case at == theirs && v.Offer.Complete:
 		return "Read external.offer. Take it with concordia_accept and its offer_id, answer with concordia_counter, or end with concordia_reject."
 	case at == theirs:
@@ -225,6 +232,9 @@ func (c *call) checkRole(v node.View) error {
 	is := map[string]protocol.Role{
 		"": v.Role, "initiator": session.Initiator, "seller": session.Initiator, "proposer": session.Initiator,
 		"responder": session.Responder, "buyer": session.Responder, "receiver": session.Responder, "mediator": session.Mediator,
+	}
+	if v.State == session.Start {
+		return nil // nobody has joined: the move is refused for that
 	}
 	if role, known := is[said]; !known || role != v.Role {
 		return refuse("/role", "you are the %s of this session: leave role out", v.Role)

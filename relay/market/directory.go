@@ -97,6 +97,13 @@ func readListing(r wire.Reader) (listing, error) {
 	return l, r.Err()
 }
 
+// CheckListing says what is wrong with a request to be listed, for whoever makes it: a
+// market that refuses it says less.
+func CheckListing(r wire.Reader) error {
+	_, err := readListing(r)
+	return err
+}
+
 func (m *Market) doList(ctx context.Context, c *relay.Call) (wire.Value, error) {
 	l, err := readListing(c.Request)
 	if err != nil {
