@@ -389,6 +389,26 @@ func TestHTTPConnection(t *testing.T) {
 	}
 }
 
+// A token that is listed twice is one token, and no other.
+func TestHTTPTokenTwice(t *testing.T) {
+	w := newWorld(t)
+	h, err := mcpserver.NewHandler(w.agent("seller", mcpserver.Options{}, nil).node, mcpserver.HTTPOptions{Tokens: []string{token, token, otherToken}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	t.Cleanup(func() { _ = h.Shutdown(context.Background()); s.Close() })
+	id := connection(t, s.URL+mcpserver.Path)
+	for bearer, want := range map[string]int{token: http.StatusOK, otherToken: http.StatusNotFound} {
+		if status, _, _ := ask(t, http.MethodPost, s.URL+mcpserver.Path, ping, func(r *http.Request) {
+			within(id)(r)
+			r.Header.Set("Authorization", "Bearer "+bearer)
+		}); status != want {
+			t.Errorf("a connection of a token that is listed twice: %d, want %d", status, want)
+		}
+	}
+}
+
 // A connection that asks nothing is ended.
 func TestHTTPIdle(t *testing.T) {
 	w := newWorld(t)

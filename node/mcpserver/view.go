@@ -42,7 +42,6 @@ func with(list []param, more ...param) []param { return append(list[:len(list):l
 
 // session is a session as a result has it.
 func (c *call) view(v node.View) wire.M {
-	c.show(v.Session, v.Offer)
 	words := newExternal()
 	r := wire.M{
 		"session_id": v.Session, "state": stateName(v.State), "is_terminal": isOver(v.State), "your_turn": v.Turn && len(v.Moves) > 0,
@@ -63,9 +62,12 @@ func (c *call) view(v node.View) wire.M {
 	if v.Hash != (wire.Hash{}) {
 		r["agreement_hash"] = v.Hash
 	}
+	whole := c.offer(v, words)
 	if o := v.Offer; o != nil {
 		r["offer"] = wire.M{"offer_id": o.ID, "from": o.From, "yours": o.Own, "complete": o.Complete, "hash": o.Hash}
-		words.put("offer", o.Body)
+		if !whole && standing(v) == theirs {
+			r["next"] = "The offer is too large to be shown whole. Read it in the resource concordia://session/ID/transcript. Take it with concordia_accept and its offer_id, answer with concordia_counter, or end with concordia_reject."
+		}
 	}
 	if e := v.Ending; e != nil {
 		optional["concluded_at"], optional["outcome"] = wire.FormatTime(e.At), string(e.Type)
@@ -94,6 +96,21 @@ func (c *call) view(v node.View) wire.M {
 		}
 	}
 	return words.into(r)
+}
+
+// offer shows the current offer, if there is one, and reports whether the agent sees all
+// of it. Only then it counts as shown: what is cut off may be the price.
+func (c *call) offer(v node.View, words *external) (whole bool) {
+	if v.Offer != nil {
+		words.put("offer", v.Offer.Body)
+	}
+	whole = !words.truncated
+	if whole {
+		c.show(v.Session, v.Offer)
+	} else {
+		c.show(v.Session, nil)
+	}
+	return whole
 }
 
 // message is a message as a result has it.
