@@ -17,7 +17,6 @@ import (
 
 	"github.com/concordia-node/concordia/node"
 	"github.com/concordia-node/concordia/protocol/menu"
-	"github.com/concordia-node/concordia/wire"
 )
 
 // Path is where a [Handler] answers.
@@ -77,6 +76,8 @@ type Handler struct {
 
 	connected, separate *mcp.StreamableHTTPHandler // requests of connections, and since 2026-07-28
 
+	readTime time.Duration // how long a request may take to arrive
+
 	life context.Context // of what lasts: streams and what watches the node
 	end  context.CancelFunc
 
@@ -123,7 +124,7 @@ func NewHandler(api node.API, opts HTTPOptions) (*Handler, error) {
 	if opts.Server.Log == nil {
 		opts.Server.Log = slog.New(slog.DiscardHandler)
 	}
-	h := &Handler{api: api, opts: opts, agents: map[agentKey]*remembered{}, less: make(chan struct{})}
+	h := &Handler{api: api, opts: opts, agents: map[agentKey]*remembered{}, less: make(chan struct{}), readTime: readTime}
 	var err error
 	if h.tokens, err = sums(opts.Tokens); err != nil {
 		return nil, err
@@ -153,6 +154,9 @@ type agentContext struct{}
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
+	// The server reads what is left of a request that is refused, too.
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(h.readTime)) // not every writer has one
 	if r.URL.Path != Path {
 		http.NotFound(w, r)
 		return
@@ -161,20 +165,22 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	if !h.enter() {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "too many requests are under way, or the node is stopping", http.StatusServiceUnavailable)
+		return
+	}
+	lasts := false
+	defer func() { h.leave(lasts) }()
 	q := question{}
 	if r.Method == http.MethodPost {
 		if q, ok = h.read(w, r); !ok {
 			return
 		}
 	}
-	lasts := r.Method == http.MethodGet || q.method == "subscriptions/listen"
-	if !h.enter(lasts) {
-		w.Header().Set("Retry-After", "1")
-		http.Error(w, "too many requests are under way, or the node is stopping", http.StatusServiceUnavailable)
-		return
-	}
-	defer h.leave(lasts)
-	if lasts {
+	_ = control.SetReadDeadline(time.Time{})
+	if lasts = r.Method == http.MethodGet || q.method == "subscriptions/listen"; lasts {
+		h.last()
 		ctx, stop := context.WithCancel(r.Context())
 		defer stop()
 		defer context.AfterFunc(h.life, stop)()
@@ -259,19 +265,9 @@ func (s *Server) asker(request *mcp.CallToolRequest) context.Context {
 	return hungUp
 }
 
-// A question is what decides, in the body of a request, who answers it. It may be
-// malformed: then it is nothing, and whoever answers says so.
-type question struct {
-	method, revision string
-	client           clientName
-}
-
 // read reads the body of a request, and puts it back.
 func (h *Handler) read(w http.ResponseWriter, r *http.Request) (q question, ok bool) {
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(readTime)) // not every writer has one
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.opts.Size))
-	_ = control.SetReadDeadline(time.Time{})
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		http.Error(w, "the request is too large", http.StatusRequestEntityTooLarge)
 		return q, false
@@ -281,34 +277,33 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (q question, ok b
 		return q, false
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	v, err := wire.Parse(body, wire.DocumentLimits)
-	if err != nil {
-		return q, true
-	}
-	method, _ := v.Get("method")
-	revision, _ := v.At("params", "_meta", mcp.MetaKeyProtocolVersion)
-	name, _ := v.At("params", "_meta", mcp.MetaKeyClientInfo, "name")
-	version, _ := v.At("params", "_meta", mcp.MetaKeyClientInfo, "version")
-	q = question{method: method.Text(), revision: revision.Text(), client: clientName{name.Text(), version.Text()}}
-	if q.client.size() > maxShownName {
-		q.client = clientName{}
+	if q, err = readQuestion(body); err != nil {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write(refused(err)) // who does not hear it has gone
+		return q, false
 	}
 	return q, true
 }
 
 // enter lets a request in, unless there are too many.
-func (h *Handler) enter(lasts bool) bool {
+func (h *Handler) enter() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.draining || h.calls+h.streams >= h.opts.Calls {
 		return false
 	}
-	if lasts {
-		h.streams++
-	} else {
-		h.calls++
-	}
+	h.calls++
 	return true
+}
+
+// last notes that a request that was let in lasts.
+func (h *Handler) last() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.calls--
+	h.streams++
+	h.lessen()
 }
 
 func (h *Handler) leave(lasts bool) {
@@ -341,7 +336,10 @@ func (h *Handler) work(do func()) {
 	}()
 }
 
-var errCrowded = errors.New("as many connections as there may be are in use")
+var (
+	errCrowded  = errors.New("as many connections as there may be are in use")
+	errStopping = errors.New("the node is stopping")
+)
 
 // take returns the state of an agent for one request, nil if there is none and none is to
 // be made. To make room it forgets whoever has asked nothing for the longest time.
@@ -353,6 +351,8 @@ func (h *Handler) take(key agentKey, makes bool) (*remembered, error) {
 	case a != nil:
 	case !makes:
 		return nil, nil
+	case h.draining: // what is forgotten by then stays so
+		return nil, errStopping
 	default:
 		if len(h.agents) >= h.opts.Connections {
 			var oldest *remembered
