@@ -44,8 +44,11 @@ const (
 	DefaultIdle        = time.Hour
 )
 
-// readTime bounds how long a request may take to arrive.
-const readTime = 30 * time.Second
+// Bounds of how long a request may take to arrive, and a piece of an answer to be taken.
+const (
+	readTime  = 30 * time.Second
+	writeTime = 30 * time.Second
+)
 
 // stateless is the first revision of MCP in which a client makes no connection.
 const stateless = "2026-07-28"
@@ -76,7 +79,7 @@ type Handler struct {
 
 	connected, separate *mcp.StreamableHTTPHandler // requests of connections, and since 2026-07-28
 
-	readTime time.Duration // how long a request may take to arrive
+	readTime, writeTime time.Duration // as the constants; tests have less
 
 	life context.Context // of what lasts: streams and what watches the node
 	end  context.CancelFunc
@@ -124,7 +127,7 @@ func NewHandler(api node.API, opts HTTPOptions) (*Handler, error) {
 	if opts.Server.Log == nil {
 		opts.Server.Log = slog.New(slog.DiscardHandler)
 	}
-	h := &Handler{api: api, opts: opts, agents: map[agentKey]*remembered{}, less: make(chan struct{}), readTime: readTime}
+	h := &Handler{api: api, opts: opts, agents: map[agentKey]*remembered{}, less: make(chan struct{}), readTime: readTime, writeTime: writeTime}
 	var err error
 	if h.tokens, err = sums(opts.Tokens); err != nil {
 		return nil, err
@@ -156,7 +159,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	// The server reads what is left of a request that is refused, too.
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(h.readTime)) // not every writer has one
+	w = &patient{w, control, h.writeTime}
+	defer func() { _ = control.SetWriteDeadline(time.Now().Add(h.writeTime)) }() // for what is left
+	_ = control.SetReadDeadline(time.Now().Add(h.readTime))                      // not every writer has one
 	if r.URL.Path != Path {
 		http.NotFound(w, r)
 		return
@@ -201,6 +206,33 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.serve(w, r, h.connected, agentKey{token: token, connection: id}, begins)
 }
+
+// A patient writer gives up a client that does not take its answer. Time counts while
+// there is something to take, however long the answer lasts.
+type patient struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	time    time.Duration
+}
+
+func (p *patient) Write(b []byte) (int, error) {
+	defer p.begin()()
+	return p.ResponseWriter.Write(b)
+}
+
+// FlushError is what http.ResponseController calls.
+func (p *patient) FlushError() error {
+	defer p.begin()()
+	return p.control.Flush()
+}
+
+func (p *patient) begin() (done func()) {
+	_ = p.control.SetWriteDeadline(time.Now().Add(p.time)) // not every writer has one
+	return func() { _ = p.control.SetWriteDeadline(time.Time{}) }
+}
+
+// Unwrap is what http.ResponseController calls.
+func (p *patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // serve lets the state of an agent answer a request. It is made if makes says so.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, by http.Handler, key agentKey, makes bool) {
