@@ -59,10 +59,6 @@ const (
 	sessionHeader  = "Mcp-Session-Id"
 )
 
-// requestHeader tells a tool which request its call came with: a connection does not say
-// when the one who asked hangs up. What a client has in it is lost.
-const requestHeader = "Concordia-Request"
-
 // A Handler serves a node to agents over streamable HTTP, at [Path]. Who may ask is
 // decided by admit.go.
 //
@@ -175,8 +171,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "too many requests are under way, or the node is stopping", http.StatusServiceUnavailable)
 		return
 	}
-	lasts := false
-	defer func() { h.leave(lasts) }()
+	lasts, asked := false, (*asking)(nil)
+	defer func() { asked.after(func() { h.leave(lasts) }) }()
 	q := question{}
 	if r.Method == http.MethodPost {
 		if q, ok = h.read(w, r); !ok {
@@ -192,7 +188,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(ctx)
 	}
 	if max(r.Header.Get(revisionHeader), q.revision) >= stateless || q.method == "server/discover" {
-		h.serve(w, r, h.separate, agentKey{token: token, client: q.client}, true)
+		asked = h.serve(w, r, h.separate, agentKey{token: token, client: q.client}, true)
 		return
 	}
 	id, begins := r.Header.Get(sessionHeader), q.method == "initialize"
@@ -204,7 +200,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, sessionHeader+" is missing: a client begins with initialize", http.StatusBadRequest)
 		return
 	}
-	h.serve(w, r, h.connected, agentKey{token: token, connection: id}, begins)
+	asked = h.serve(w, r, h.connected, agentKey{token: token, connection: id}, begins)
 }
 
 // A patient writer gives up a client that does not take its answer. Time counts while
@@ -235,17 +231,17 @@ func (p *patient) begin() (done func()) {
 func (p *patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // serve lets the state of an agent answer a request. It is made if makes says so.
-func (h *Handler) serve(w http.ResponseWriter, r *http.Request, by http.Handler, key agentKey, makes bool) {
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request, by http.Handler, key agentKey, makes bool) (asked *asking) {
 	a, err := h.take(key, makes)
 	if err != nil {
 		h.opts.Server.Log.Debug("refusing a request of MCP", "error", err)
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "the node cannot serve another client now", http.StatusServiceUnavailable)
-		return
+		return nil
 	}
 	if a == nil { // a client begins anew when it hears that
 		http.Error(w, "there is no such session", http.StatusNotFound)
-		return
+		return nil
 	}
 	defer h.release(a)
 	switch r.Method {
@@ -254,47 +250,14 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, by http.Handler,
 		a.listens = true
 		h.mu.Unlock()
 	case http.MethodPost:
-		defer a.asks(r)()
+		asked = a.asks(r)
+		defer a.answers(r)
 	}
 	by.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), agentContext{}, a)))
 	if makes && key.connection != "" {
 		h.follow(a)
 	}
-}
-
-// asks notes that a request may call a tool, until the function that it returns is called.
-func (s *Server) asks(r *http.Request) (done func()) {
-	id := rand.Text()
-	r.Header.Set(requestHeader, id)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.askers[id] = r.Context()
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.askers, id)
-	}
-}
-
-// hungUp is the context of a request that has been answered or given up.
-var hungUp = func() context.Context {
-	ctx, stop := context.WithCancel(context.Background())
-	stop()
-	return ctx
-}()
-
-// asker returns the context of the HTTP request that a call came with, which is done when
-// whoever asked has hung up. Over other transports it never is.
-func (s *Server) asker(request *mcp.CallToolRequest) context.Context {
-	if request == nil || request.Extra == nil || request.Extra.Header.Get(requestHeader) == "" {
-		return context.Background()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if ctx := s.askers[request.Extra.Header.Get(requestHeader)]; ctx != nil {
-		return ctx
-	}
-	return hungUp
+	return asked
 }
 
 // read reads the body of a request, and puts it back.

@@ -11,9 +11,11 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/concordia-node/concordia/node"
 	"github.com/concordia-node/concordia/node/mcpserver"
 )
 
@@ -111,5 +113,92 @@ func TestHTTPQuiet(t *testing.T) {
 	text, err := io.ReadAll(response.Body)
 	if response.ProtoMajor != 2 || err != nil || !strings.Contains(string(text), "notifications/progress") || !strings.Contains(string(text), `"timed_out":true`) {
 		t.Errorf("a call that waits: %s %v %s", response.Proto, err, text)
+	}
+}
+
+// A busy node takes its time for moves, and notes who waits for letters.
+type busy struct {
+	node.API
+	moves, goes chan struct{}
+	letters     chan struct{}
+}
+
+func (b *busy) Move(context.Context, node.Move) (node.View, error) {
+	b.moves <- struct{}{}
+	<-b.goes
+	return node.View{}, errors.New("too busy")
+}
+
+func (b *busy) ReceiveMail(ctx context.Context, q node.MailQuery) (node.MailBatch, error) {
+	b.letters <- struct{}{}
+	<-ctx.Done()
+	b.letters <- struct{}{}
+	return node.MailBatch{}, ctx.Err()
+}
+
+// A client of the older era that hangs up does not leave calls behind without end: what
+// waits ends, and what goes on counts as under way.
+func TestHTTPLeftBehind(t *testing.T) {
+	w := newWorld(t)
+	seller := w.agent("seller", mcpserver.Options{}, nil)
+	buyer := w.agent("buyer", mcpserver.Options{}, nil)
+	session := w.begin(seller, buyer, "")
+	b := &busy{buyer.node, make(chan struct{}, 1), make(chan struct{}), make(chan struct{}, 2)}
+	h, err := mcpserver.NewHandler(b, mcpserver.HTTPOptions{Tokens: []string{token}, Calls: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	release := sync.OnceFunc(func() { close(b.goes) })
+	t.Cleanup(func() { release(); _ = h.Shutdown(w.ctx); s.Close() })
+	url := s.URL + mcpserver.Path
+	id := connection(t, url)
+	hangUp := func(tool, args string, begun <-chan struct{}) {
+		t.Helper()
+		ctx, stop := context.WithCancel(w.ctx)
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(`{"jsonrpc":"2.0","id":"`+tool+`","method":"tools/call","params":{"name":"`+tool+`","arguments":`+args+`}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		within(id)(r)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if response, err := bearer(token).RoundTrip(r); err == nil {
+				response.Body.Close()
+			}
+		}()
+		<-begun
+		stop()
+		<-done
+	}
+	hangUp("concordia_relay_receive", `{"wait_seconds":600}`, b.letters)
+	select {
+	case <-b.letters:
+	case <-time.After(10 * time.Second):
+		t.Fatal("nobody waits for the letters, and the call goes on")
+	}
+	free := func() bool {
+		status, _, _ := ask(t, http.MethodPost, url, ping, within(id))
+		return status == http.StatusOK
+	}
+	for begun := time.Now(); !free(); runtime.Gosched() {
+		if time.Since(begun) > 10*time.Second {
+			t.Fatal("there is no room any more")
+		}
+	}
+	hangUp("concordia_reject", `{"session_id":"`+session+`"}`, b.moves)
+	for begun := time.Now(); time.Since(begun) < 100*time.Millisecond; runtime.Gosched() {
+		if free() {
+			t.Fatal("a move that goes on is not under way")
+		}
+	}
+	release()
+	for begun := time.Now(); !free(); runtime.Gosched() {
+		if time.Since(begun) > 10*time.Second {
+			t.Fatal("there is no room any more")
+		}
 	}
 }

@@ -247,11 +247,12 @@ func (s *Server) call(ctx context.Context, t *tool, request *mcp.CallToolRequest
 	c := &call{Server: s, tool: t, args: args, request: request}
 	var result wire.M
 	asker := s.asker(request)
-	if t.reads {
+	defer asker.call()()
+	if t.reads || t.waits {
 		var leave context.CancelFunc
 		ctx, leave = context.WithCancel(ctx)
 		defer leave()
-		defer context.AfterFunc(asker, leave)()
+		defer context.AfterFunc(asker.gone(), leave)()
 	}
 	if err == nil {
 		short, stop := ctx, func() {}
@@ -267,7 +268,7 @@ func (s *Server) call(ctx context.Context, t *tool, request *mcp.CallToolRequest
 	if err != nil {
 		result = c.refusal(ctx, err)
 	}
-	if ctx.Err() == nil && asker.Err() == nil {
+	if ctx.Err() == nil && asker.gone().Err() == nil {
 		c.heard()
 	}
 	return answer(result, err != nil)
