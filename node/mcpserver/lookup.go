@@ -83,7 +83,8 @@ func status(ctx context.Context, c *call) (wire.M, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := c.view(v)
+	words := newExternal()
+	r := c.viewWith(v, words)
 	r["transcript_valid"] = v.Misconduct == "" && (v.Ending == nil || v.Ending.Breach == "")
 	if !c.yes("include_transcript") {
 		return r, nil
@@ -93,19 +94,12 @@ func status(ctx context.Context, c *call) (wire.M, error) {
 	if err != nil {
 		return nil, err
 	}
-	words, all := newExternal(), []any{}
+	all := []any{}
 	for _, m := range list {
 		all = append(all, words.message(m))
 	}
-	external, _ := r["external"].(wire.M)
-	if external == nil {
-		external = wire.M{"note": externalNote, "truncated": false, "altered": false}
-	}
-	external["transcript"] = all
-	external["truncated"] = external["truncated"] == true || words.truncated
-	external["altered"] = external["altered"] == true || words.altered
-	r["external"] = external
-	return r, nil
+	words.members["transcript"] = all
+	return words.into(r), nil
 }
 
 func publicView(ctx context.Context, c *call) (wire.M, error) {

@@ -67,7 +67,7 @@ func (s *Server) listing(next mcp.MethodHandler) mcp.MethodHandler {
 		s.mu.Unlock()
 		shown, err := s.list(ctx, mode)
 		if err != nil {
-			return nil, err
+			return nil, outward(err)
 		}
 		list.Tools, list.NextCursor = shown, ""
 		if probe {

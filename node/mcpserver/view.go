@@ -40,9 +40,11 @@ var viewMembers = []param{
 // with adds members to those of a list.
 func with(list []param, more ...param) []param { return append(list[:len(list):len(list)], more...) }
 
-// session is a session as a result has it.
-func (c *call) view(v node.View) wire.M {
-	words := newExternal()
+// view is a session as a result has it.
+func (c *call) view(v node.View) wire.M { return c.viewWith(v, newExternal()) }
+
+// viewWith is view, with more to come among the words of others.
+func (c *call) viewWith(v node.View, words *external) wire.M {
 	r := wire.M{
 		"session_id": v.Session, "state": stateName(v.State), "is_terminal": isOver(v.State), "your_turn": v.Turn && len(v.Moves) > 0,
 		"legal_moves": moves(v.Moves), "legal_tools": c.toolsOf(v.Moves), "next": c.next(v), "version": v.Version,
