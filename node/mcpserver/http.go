@@ -188,6 +188,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(ctx)
 	}
 	if max(r.Header.Get(revisionHeader), q.revision) >= stateless || q.method == "server/discover" {
+		if r.Method != http.MethodPost { // it takes no place of another client
+			w.Header().Set("Allow", http.MethodPost)
+			http.Error(w, "since "+stateless+" there is POST alone", http.StatusMethodNotAllowed)
+			return
+		}
 		asked = h.serve(w, r, h.separate, agentKey{token: token, client: q.client}, true)
 		return
 	}

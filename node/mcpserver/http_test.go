@@ -376,8 +376,19 @@ func TestHTTPConnection(t *testing.T) {
 			t.Errorf("a connection, %s: %d %s, want %d", test.name, status, text, test.want)
 		}
 	}
-	// The third connection takes the place of the one that has asked nothing for longer.
+	// A request that cannot be answered takes no place.
 	first, second := connection(t, url), connection(t, url)
+	for _, method := range []string{http.MethodGet, http.MethodDelete, http.MethodPut} {
+		if status, _, h := ask(t, method, url, "", func(r *http.Request) { r.Header.Set("MCP-Protocol-Version", since) }); status != http.StatusMethodNotAllowed || h.Get("Allow") != http.MethodPost {
+			t.Errorf("%s since %s: %d", method, since, status)
+		}
+	}
+	for _, id := range []string{second, first} {
+		if status, _, _ := ask(t, http.MethodPost, url, ping, within(id)); status != http.StatusOK {
+			t.Errorf("a connection after requests that cannot be answered: %d", status)
+		}
+	}
+	// The third connection takes the place of the one that has asked nothing for longer.
 	if status, _, _ := ask(t, http.MethodPost, url, ping, within(first)); status != http.StatusOK {
 		t.Errorf("the first connection: %d", status)
 	}
