@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
 	"github.com/concordia-node/concordia/internal/cli"
@@ -110,14 +109,9 @@ func (c *nodeConfig) serveMCP(cmd *cobra.Command, opts mcpserver.Options) (err e
 	}
 	_, holds := n.Holds()
 	log.Info("serving MCP", "runs_node", holds, "menu", opts.Menu)
-	err = s.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(cmd.InOrStdin()), Writer: keptOpen{cmd.OutOrStdout()}, MaxLineLength: maxMCPLine})
+	err = s.Run(ctx, &mcpserver.Lines{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Size: maxMCPLine})
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return nil
 	}
 	return err
 }
-
-// keptOpen is a writer that somebody else closes.
-type keptOpen struct{ io.Writer }
-
-func (keptOpen) Close() error { return nil }

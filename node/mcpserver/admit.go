@@ -19,6 +19,7 @@ const MinToken = 32
 // be compared in constant time.
 type tokenSum [sha256.Size]byte
 
+// sums are the hashes of tokens, each once.
 func sums(tokens []string) (all []tokenSum, err error) {
 	if len(tokens) == 0 {
 		return nil, errors.New("a token is missing: whoever can ask the server negotiates as its agent")
@@ -27,7 +28,9 @@ func sums(tokens []string) (all []tokenSum, err error) {
 		if len(t) < MinToken || strings.ContainsFunc(t, func(r rune) bool { return r <= ' ' || r > '~' }) {
 			return nil, fmt.Errorf("token %d: want at least %d visible characters of ASCII", i+1, MinToken)
 		}
-		all = append(all, sha256.Sum256([]byte(t)))
+		if sum := sha256.Sum256([]byte(t)); !slices.Contains(all, sum) { // bears adds up the places of all that are equal
+			all = append(all, sum)
+		}
 	}
 	return all, nil
 }

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 
+	"github.com/concordia-node/concordia/session"
 	"github.com/concordia-node/concordia/wire"
 )
 
@@ -49,16 +50,17 @@ func takeOffer(ctx context.Context, c *call) (wire.M, error) {
 			return nil, err
 		}
 		switch shown, was := c.shown(c.session()); {
-		case v.Offer == nil: // the node says what is wrong
+		case v.Offer == nil && v.State == session.Agreed: // and none comes any more
+		case v.Offer == nil: // the node says what is wrong, unless one comes now
+			tip = v.Tip
 		case was && shown.ID != "":
 			body = body.With("offer_id", wire.Text(string(shown.ID)))
 		case was && shown.Hash == v.Offer.Hash:
 			tip = v.Tip
 		default:
-			return nil, &misuse{at: "/offer_id", text: "say which offer, by its offer_id: you were not shown this one yet; it is under external", show: func(e *external) {
-				c.show(v.Session, v.Offer)
+			return nil, &misuse{at: "/offer_id", text: "say which offer, by its offer_id: you were not shown all of this one yet; it is under external", show: func(e *external) {
+				c.offer(v, e)
 				e.say("offer_id", string(v.Offer.ID))
-				e.put("offer", v.Offer.Body)
 			}}
 		}
 	}

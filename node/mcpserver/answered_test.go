@@ -3,19 +3,11 @@ package mcpserver_test
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/concordia-node/concordia/node/mcpserver"
 )
-
-// kept is a writer that somebody else closes.
-type kept struct{ io.Writer }
-
-func (kept) Close() error { return nil }
 
 // A client that asks and closes its side at once gets every answer; one whose call waits
 // for something that does not come is not waited for.
@@ -38,7 +30,7 @@ func TestClientLeaves(t *testing.T) {
 			in += `{"jsonrpc":"2.0","id":"long","method":"tools/call","params":{"name":"concordia_wait","arguments":{"timeout_seconds":600}}}` + "\n"
 		}
 		var out bytes.Buffer
-		if err := s.Run(w.ctx, &mcp.IOTransport{Reader: io.NopCloser(strings.NewReader(in)), Writer: kept{&out}}); err != nil {
+		if err := s.Run(w.ctx, &mcpserver.Lines{In: strings.NewReader(in), Out: &out}); err != nil {
 			t.Errorf("ended with %v", err)
 		}
 		if got := strings.Count(out.String(), `"agent_id"`); got != asked || !strings.Contains(out.String(), `"id":"hello"`) {

@@ -11,7 +11,8 @@
 //	tool.go       what a tool is: one table makes schemas, checks arguments, registers
 //	server.go     a connection; answered.go: how it ends; menu.go: which tools it is shown; flow.go: which are legal
 //	refuse.go     how a call is refused; show.go: how the words of others are shown
-//	http.go       many connections, over HTTP; admit.go: who may ask; clients.go: what is learned of clients
+//	message.go    what a message is, the same for every reader; lines.go: standard input and output
+//	http.go       many connections, over HTTP; admit.go: who may ask; asking.go: who has hung up; clients.go: what is learned of clients
 //	view.go       a session as results have it
 //	open.go, offer.go, answer.go, talk.go, invite.go, wait.go, lookup.go,
 //	authority.go, verify.go, negotiate.go, mail.go, adoption.go, bridge.go   the tools, by what they are about

@@ -1,6 +1,13 @@
 package mcpserver
 
-import "github.com/concordia-node/concordia/wire"
+import (
+	"time"
+
+	"github.com/concordia-node/concordia/wire"
+)
+
+// Hurry bounds how long a request may take to arrive, and a piece of an answer to be taken.
+func (h *Handler) Hurry(d time.Duration) { h.readTime, h.writeTime = d, d }
 
 // Tools returns the names of all tools, in the order of the table, and the schemas of
 // their arguments and results.

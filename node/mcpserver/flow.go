@@ -13,20 +13,20 @@ import (
 // Where an agent stands in a session, as far as it decides which tools are legal: the
 // state of SPEC §5.2, whose offer is the current one, and who the agent is.
 const (
-	nowhere   protocol.State = "no session"
-	invited   protocol.State = "invited"
-	waiting   protocol.State = "proposed by you"
-	asked     protocol.State = "proposed to you"
-	free      protocol.State = "active without an offer"
-	own       protocol.State = "active with your offer"
-	theirs    protocol.State = "active with their offer"
-	asking    protocol.State = "active and asked to commit"
-	given     protocol.State = "active and accepted by you"
-	mediating protocol.State = "active with you as the mediator"
-	agreed    protocol.State = "agreed"
-	over      protocol.State = "over"
-	declined  protocol.State = "declined"
-	dormant   protocol.State = "dormant"
+	nowhere    protocol.State = "no session"
+	invited    protocol.State = "invited"
+	waiting    protocol.State = "proposed by you"
+	asked      protocol.State = "proposed to you"
+	free       protocol.State = "active without an offer"
+	own        protocol.State = "active with your offer"
+	theirs     protocol.State = "active with their offer"
+	committing protocol.State = "active and asked to commit"
+	given      protocol.State = "active and accepted by you"
+	mediating  protocol.State = "active with you as the mediator"
+	agreed     protocol.State = "agreed"
+	over       protocol.State = "over"
+	declined   protocol.State = "declined"
+	dormant    protocol.State = "dormant"
 )
 
 // tools that make no move of SPEC §4.2 and yet lead from one state to another.
@@ -41,7 +41,7 @@ const (
 func newFlow(tools []*tool) (*protocol.Compiled, error) {
 	a := &protocol.Automaton{
 		Name: "negotiating over MCP", Initial: nowhere,
-		States: []protocol.State{nowhere, invited, waiting, asked, free, own, theirs, asking, given, mediating, agreed, over, declined, dormant},
+		States: []protocol.State{nowhere, invited, waiting, asked, free, own, theirs, committing, given, mediating, agreed, over, declined, dormant},
 		Ends:   map[protocol.State]protocol.End{agreed: protocol.Success, over: protocol.Failure, declined: protocol.Failure, dormant: protocol.Abandoned},
 		Terms:  &protocol.Terms{Unrecognized: protocol.Pass},
 	}
@@ -70,7 +70,7 @@ func newFlow(tools []*tool) (*protocol.Compiled, error) {
 	they(waiting, wire.TypeDeclineSession, over)
 	I(asked, wire.TypeAcceptSession, free)
 	I(asked, wire.TypeDeclineSession, over)
-	for _, s := range []protocol.State{free, own, theirs, asking, given} {
+	for _, s := range []protocol.State{free, own, theirs, committing, given} {
 		I(s, wire.TypeOffer, own)
 		I(s, wire.TypeCounter, own)
 		they(s, wire.TypeOffer, theirs)
@@ -84,8 +84,8 @@ func newFlow(tools []*tool) (*protocol.Compiled, error) {
 	I(theirs, wire.TypeCommit, given)
 	they(given, wire.TypeCommit, agreed)
 	they(own, wire.TypeAccept, agreed)
-	they(own, wire.TypeCommit, asking)
-	I(asking, wire.TypeCommit, agreed)
+	they(own, wire.TypeCommit, committing)
+	I(committing, wire.TypeCommit, agreed)
 	they(free, wire.TypeProposeMediator, mediating)
 	I(mediating, wire.TypeResolve, mediating)
 	I(agreed, wire.TypeCommit, agreed)
@@ -120,7 +120,7 @@ func standing(v node.View) protocol.State {
 		case v.Offer == nil || v.Offer.Lapsed:
 			return free
 		case v.Offer.Own && slices.Contains(v.Moves, wire.TypeCommit):
-			return asking
+			return committing
 		case v.Offer.Own:
 			return own
 		case slices.Contains(v.Moves, wire.TypeAccept):

@@ -17,7 +17,6 @@ import (
 
 	"github.com/concordia-node/concordia/node"
 	"github.com/concordia-node/concordia/protocol/menu"
-	"github.com/concordia-node/concordia/wire"
 )
 
 // Path is where a [Handler] answers.
@@ -45,8 +44,11 @@ const (
 	DefaultIdle        = time.Hour
 )
 
-// readTime bounds how long a request may take to arrive.
-const readTime = 30 * time.Second
+// Bounds of how long a request may take to arrive, and a piece of an answer to be taken.
+const (
+	readTime  = 30 * time.Second
+	writeTime = 30 * time.Second
+)
 
 // stateless is the first revision of MCP in which a client makes no connection.
 const stateless = "2026-07-28"
@@ -56,10 +58,6 @@ const (
 	revisionHeader = "MCP-Protocol-Version"
 	sessionHeader  = "Mcp-Session-Id"
 )
-
-// requestHeader tells a tool which request its call came with: a connection does not say
-// when the one who asked hangs up. What a client has in it is lost.
-const requestHeader = "Concordia-Request"
 
 // A Handler serves a node to agents over streamable HTTP, at [Path]. Who may ask is
 // decided by admit.go.
@@ -76,6 +74,8 @@ type Handler struct {
 	tokens []tokenSum
 
 	connected, separate *mcp.StreamableHTTPHandler // requests of connections, and since 2026-07-28
+
+	readTime, writeTime time.Duration // as the constants; tests have less
 
 	life context.Context // of what lasts: streams and what watches the node
 	end  context.CancelFunc
@@ -123,7 +123,7 @@ func NewHandler(api node.API, opts HTTPOptions) (*Handler, error) {
 	if opts.Server.Log == nil {
 		opts.Server.Log = slog.New(slog.DiscardHandler)
 	}
-	h := &Handler{api: api, opts: opts, agents: map[agentKey]*remembered{}, less: make(chan struct{})}
+	h := &Handler{api: api, opts: opts, agents: map[agentKey]*remembered{}, less: make(chan struct{}), readTime: readTime, writeTime: writeTime}
 	var err error
 	if h.tokens, err = sums(opts.Tokens); err != nil {
 		return nil, err
@@ -153,6 +153,11 @@ type agentContext struct{}
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
+	// The server reads what is left of a request that is refused, too.
+	control := http.NewResponseController(w)
+	w = &patient{w, control, h.writeTime}
+	defer func() { _ = control.SetWriteDeadline(time.Now().Add(h.writeTime)) }() // for what is left
+	_ = control.SetReadDeadline(time.Now().Add(h.readTime))                      // not every writer has one
 	if r.URL.Path != Path {
 		http.NotFound(w, r)
 		return
@@ -161,27 +166,34 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	if !h.enter() {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "too many requests are under way, or the node is stopping", http.StatusServiceUnavailable)
+		return
+	}
+	lasts, asked := false, (*asking)(nil)
+	defer func() { asked.after(func() { h.leave(lasts) }) }()
 	q := question{}
 	if r.Method == http.MethodPost {
 		if q, ok = h.read(w, r); !ok {
 			return
 		}
 	}
-	lasts := r.Method == http.MethodGet || q.method == "subscriptions/listen"
-	if !h.enter(lasts) {
-		w.Header().Set("Retry-After", "1")
-		http.Error(w, "too many requests are under way, or the node is stopping", http.StatusServiceUnavailable)
-		return
-	}
-	defer h.leave(lasts)
-	if lasts {
+	_ = control.SetReadDeadline(time.Time{})
+	if lasts = r.Method == http.MethodGet || q.method == "subscriptions/listen"; lasts {
+		h.last()
 		ctx, stop := context.WithCancel(r.Context())
 		defer stop()
 		defer context.AfterFunc(h.life, stop)()
 		r = r.WithContext(ctx)
 	}
 	if max(r.Header.Get(revisionHeader), q.revision) >= stateless || q.method == "server/discover" {
-		h.serve(w, r, h.separate, agentKey{token: token, client: q.client}, true)
+		if r.Method != http.MethodPost { // it takes no place of another client
+			w.Header().Set("Allow", http.MethodPost)
+			http.Error(w, "since "+stateless+" there is POST alone", http.StatusMethodNotAllowed)
+			return
+		}
+		asked = h.serve(w, r, h.separate, agentKey{token: token, client: q.client}, true)
 		return
 	}
 	id, begins := r.Header.Get(sessionHeader), q.method == "initialize"
@@ -193,21 +205,48 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, sessionHeader+" is missing: a client begins with initialize", http.StatusBadRequest)
 		return
 	}
-	h.serve(w, r, h.connected, agentKey{token: token, connection: id}, begins)
+	asked = h.serve(w, r, h.connected, agentKey{token: token, connection: id}, begins)
 }
 
+// A patient writer gives up a client that does not take its answer. Time counts while
+// there is something to take, however long the answer lasts.
+type patient struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	time    time.Duration
+}
+
+func (p *patient) Write(b []byte) (int, error) {
+	defer p.begin()()
+	return p.ResponseWriter.Write(b)
+}
+
+// FlushError is what http.ResponseController calls.
+func (p *patient) FlushError() error {
+	defer p.begin()()
+	return p.control.Flush()
+}
+
+func (p *patient) begin() (done func()) {
+	_ = p.control.SetWriteDeadline(time.Now().Add(p.time)) // not every writer has one
+	return func() { _ = p.control.SetWriteDeadline(time.Time{}) }
+}
+
+// Unwrap is what http.ResponseController calls.
+func (p *patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
 // serve lets the state of an agent answer a request. It is made if makes says so.
-func (h *Handler) serve(w http.ResponseWriter, r *http.Request, by http.Handler, key agentKey, makes bool) {
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request, by http.Handler, key agentKey, makes bool) (asked *asking) {
 	a, err := h.take(key, makes)
 	if err != nil {
 		h.opts.Server.Log.Debug("refusing a request of MCP", "error", err)
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "the node cannot serve another client now", http.StatusServiceUnavailable)
-		return
+		return nil
 	}
 	if a == nil { // a client begins anew when it hears that
 		http.Error(w, "there is no such session", http.StatusNotFound)
-		return
+		return nil
 	}
 	defer h.release(a)
 	switch r.Method {
@@ -216,62 +255,19 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, by http.Handler,
 		a.listens = true
 		h.mu.Unlock()
 	case http.MethodPost:
-		defer a.asks(r)()
+		asked = a.asks(r)
+		defer a.answers(r)
 	}
 	by.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), agentContext{}, a)))
 	if makes && key.connection != "" {
 		h.follow(a)
 	}
-}
-
-// asks notes that a request may call a tool, until the function that it returns is called.
-func (s *Server) asks(r *http.Request) (done func()) {
-	id := rand.Text()
-	r.Header.Set(requestHeader, id)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.askers[id] = r.Context()
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.askers, id)
-	}
-}
-
-// hungUp is the context of a request that has been answered or given up.
-var hungUp = func() context.Context {
-	ctx, stop := context.WithCancel(context.Background())
-	stop()
-	return ctx
-}()
-
-// asker returns the context of the HTTP request that a call came with, which is done when
-// whoever asked has hung up. Over other transports it never is.
-func (s *Server) asker(request *mcp.CallToolRequest) context.Context {
-	if request == nil || request.Extra == nil || request.Extra.Header.Get(requestHeader) == "" {
-		return context.Background()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if ctx := s.askers[request.Extra.Header.Get(requestHeader)]; ctx != nil {
-		return ctx
-	}
-	return hungUp
-}
-
-// A question is what decides, in the body of a request, who answers it. It may be
-// malformed: then it is nothing, and whoever answers says so.
-type question struct {
-	method, revision string
-	client           clientName
+	return asked
 }
 
 // read reads the body of a request, and puts it back.
 func (h *Handler) read(w http.ResponseWriter, r *http.Request) (q question, ok bool) {
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(readTime)) // not every writer has one
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.opts.Size))
-	_ = control.SetReadDeadline(time.Time{})
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		http.Error(w, "the request is too large", http.StatusRequestEntityTooLarge)
 		return q, false
@@ -281,34 +277,33 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (q question, ok b
 		return q, false
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	v, err := wire.Parse(body, wire.DocumentLimits)
-	if err != nil {
-		return q, true
-	}
-	method, _ := v.Get("method")
-	revision, _ := v.At("params", "_meta", mcp.MetaKeyProtocolVersion)
-	name, _ := v.At("params", "_meta", mcp.MetaKeyClientInfo, "name")
-	version, _ := v.At("params", "_meta", mcp.MetaKeyClientInfo, "version")
-	q = question{method: method.Text(), revision: revision.Text(), client: clientName{name.Text(), version.Text()}}
-	if q.client.size() > maxShownName {
-		q.client = clientName{}
+	if q, err = readQuestion(body); err != nil {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write(refused(err)) // who does not hear it has gone
+		return q, false
 	}
 	return q, true
 }
 
 // enter lets a request in, unless there are too many.
-func (h *Handler) enter(lasts bool) bool {
+func (h *Handler) enter() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.draining || h.calls+h.streams >= h.opts.Calls {
 		return false
 	}
-	if lasts {
-		h.streams++
-	} else {
-		h.calls++
-	}
+	h.calls++
 	return true
+}
+
+// last notes that a request that was let in lasts.
+func (h *Handler) last() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.calls--
+	h.streams++
+	h.lessen()
 }
 
 func (h *Handler) leave(lasts bool) {
@@ -341,7 +336,10 @@ func (h *Handler) work(do func()) {
 	}()
 }
 
-var errCrowded = errors.New("as many connections as there may be are in use")
+var (
+	errCrowded  = errors.New("as many connections as there may be are in use")
+	errStopping = errors.New("the node is stopping")
+)
 
 // take returns the state of an agent for one request, nil if there is none and none is to
 // be made. To make room it forgets whoever has asked nothing for the longest time.
@@ -353,6 +351,8 @@ func (h *Handler) take(key agentKey, makes bool) (*remembered, error) {
 	case a != nil:
 	case !makes:
 		return nil, nil
+	case h.draining: // what is forgotten by then stays so
+		return nil, errStopping
 	default:
 		if len(h.agents) >= h.opts.Connections {
 			var oldest *remembered

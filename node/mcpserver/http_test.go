@@ -376,8 +376,19 @@ func TestHTTPConnection(t *testing.T) {
 			t.Errorf("a connection, %s: %d %s, want %d", test.name, status, text, test.want)
 		}
 	}
-	// The third connection takes the place of the one that has asked nothing for longer.
+	// A request that cannot be answered takes no place.
 	first, second := connection(t, url), connection(t, url)
+	for _, method := range []string{http.MethodGet, http.MethodDelete, http.MethodPut} {
+		if status, _, h := ask(t, method, url, "", func(r *http.Request) { r.Header.Set("MCP-Protocol-Version", since) }); status != http.StatusMethodNotAllowed || h.Get("Allow") != http.MethodPost {
+			t.Errorf("%s since %s: %d", method, since, status)
+		}
+	}
+	for _, id := range []string{second, first} {
+		if status, _, _ := ask(t, http.MethodPost, url, ping, within(id)); status != http.StatusOK {
+			t.Errorf("a connection after requests that cannot be answered: %d", status)
+		}
+	}
+	// The third connection takes the place of the one that has asked nothing for longer.
 	if status, _, _ := ask(t, http.MethodPost, url, ping, within(first)); status != http.StatusOK {
 		t.Errorf("the first connection: %d", status)
 	}
@@ -385,6 +396,26 @@ func TestHTTPConnection(t *testing.T) {
 	for id, want := range map[string]int{first: http.StatusOK, second: http.StatusNotFound, third: http.StatusOK} {
 		if status, _, _ := ask(t, http.MethodPost, url, ping, within(id)); status != want {
 			t.Errorf("a connection when there are too many: %d, want %d", status, want)
+		}
+	}
+}
+
+// A token that is listed twice is one token, and no other.
+func TestHTTPTokenTwice(t *testing.T) {
+	w := newWorld(t)
+	h, err := mcpserver.NewHandler(w.agent("seller", mcpserver.Options{}, nil).node, mcpserver.HTTPOptions{Tokens: []string{token, token, otherToken}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	t.Cleanup(func() { _ = h.Shutdown(context.Background()); s.Close() })
+	id := connection(t, s.URL+mcpserver.Path)
+	for bearer, want := range map[string]int{token: http.StatusOK, otherToken: http.StatusNotFound} {
+		if status, _, _ := ask(t, http.MethodPost, s.URL+mcpserver.Path, ping, func(r *http.Request) {
+			within(id)(r)
+			r.Header.Set("Authorization", "Bearer "+bearer)
+		}); status != want {
+			t.Errorf("a connection of a token that is listed twice: %d, want %d", status, want)
 		}
 	}
 }

@@ -83,7 +83,8 @@ func status(ctx context.Context, c *call) (wire.M, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := c.view(v)
+	words := newExternal()
+	r := c.viewWith(v, words)
 	if len(v.Parties) > 1 { // the initiator is the first one
 		r["initiator"], r["responder"] = v.Parties[0], v.Parties[1]
 	}
@@ -96,19 +97,12 @@ func status(ctx context.Context, c *call) (wire.M, error) {
 	if err != nil {
 		return nil, err
 	}
-	words, all := newExternal(), []any{}
+	all := []any{}
 	for _, m := range list {
 		all = append(all, words.message(m))
 	}
-	external, _ := r["external"].(wire.M)
-	if external == nil {
-		external = wire.M{"note": externalNote, "truncated": false, "altered": false}
-	}
-	external["transcript"] = all
-	external["truncated"] = external["truncated"] == true || words.truncated
-	external["altered"] = external["altered"] == true || words.altered
-	r["external"] = external
-	return r, nil
+	words.members["transcript"] = all
+	return words.into(r), nil
 }
 
 func publicView(ctx context.Context, c *call) (wire.M, error) {

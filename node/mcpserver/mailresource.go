@@ -78,7 +78,7 @@ func readMail(prefix, suffix string, get func(context.Context, []string) (wire.V
 			return nil, mcp.ResourceNotFoundError(uri)
 		}
 		if err != nil {
-			return nil, err
+			return nil, outward(err)
 		}
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: "application/json", Text: v.Canonical()}}}, nil
 	}

@@ -67,7 +67,7 @@ func (s *Server) listing(next mcp.MethodHandler) mcp.MethodHandler {
 		s.mu.Unlock()
 		shown, err := s.list(ctx, mode)
 		if err != nil {
-			return nil, err
+			return nil, outward(err)
 		}
 		list.Tools, list.NextCursor = shown, ""
 		if probe {
@@ -93,6 +93,7 @@ func (s *Server) list(ctx context.Context, mode menu.Mode) ([]*mcp.Tool, error) 
 		s.listed = names
 		s.mu.Unlock()
 		shown = s.menu.Dynamic(standings...)
+		s.refresh(ctx) // what has changed meanwhile was not compared with this list
 	default:
 		shown = s.menu.Static()
 	}

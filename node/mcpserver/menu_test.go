@@ -1,6 +1,7 @@
 package mcpserver_test
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -8,11 +9,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/concordia-node/concordia/node"
 	"github.com/concordia-node/concordia/node/mcpserver"
 	"github.com/concordia-node/concordia/protocol/menu"
 )
@@ -233,5 +236,36 @@ func TestGroups(t *testing.T) {
 	}
 	if _, err := mcpserver.New(c.node, mcpserver.Options{Groups: []string{"everything"}}); err == nil {
 		t.Error("a group that there is not")
+	}
+}
+
+// A late node has an invitation as soon as somebody has asked for those that there are.
+type late struct {
+	node.API
+	asked atomic.Bool
+}
+
+func (l *late) Invitations(context.Context) ([]node.Invitation, error) {
+	if l.asked.Swap(true) {
+		return []node.Invitation{{Session: "ses_late"}}, nil
+	}
+	return nil, nil
+}
+
+// What changes while a list is made is told.
+func TestMenuOvertaken(t *testing.T) {
+	w := newWorld(t)
+	n := &late{API: w.agent("seller", mcpserver.Options{}, nil).node}
+	c := w.connectAs(n, mcpserver.Options{Menu: "dynamic"}, before)
+	if got := c.names(); slices.Contains(got, "concordia_join") {
+		t.Fatalf("the first list has %v", got)
+	}
+	select {
+	case <-c.changed:
+	case <-w.ctx.Done():
+		t.Fatal("the client is not told that the list has changed while it was made")
+	}
+	if got := c.names(); !slices.Contains(got, "concordia_join") {
+		t.Errorf("the next list has %v", got)
 	}
 }

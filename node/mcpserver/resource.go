@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strings"
 
@@ -79,7 +80,7 @@ func (s *Server) read(prefix, suffix string, get func(ctx context.Context, id st
 			return nil, mcp.ResourceNotFoundError(uri)
 		}
 		if err != nil {
-			return nil, err
+			return nil, outward(err)
 		}
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: "application/json", Text: v.Canonical()}}}, nil
 	}
@@ -88,4 +89,13 @@ func (s *Server) read(prefix, suffix string, get func(ctx context.Context, id st
 func isNotFound(err error) bool {
 	e, ok := err.(*node.Error)
 	return ok && e.Code == node.CodeNotFound
+}
+
+// outward is an error as whoever asks hears it: what the node says of it, and nothing of
+// what is inside (refusal does the same for tools).
+func outward(err error) error {
+	if e, ok := errors.AsType[*node.Error](err); ok {
+		return errors.New(e.Message)
+	}
+	return errors.New("the node could not")
 }

@@ -58,7 +58,7 @@ type Server struct {
 	unread bool                              // the client was told that the list has changed, and has not read it since
 	listed []string                          // the tools that a dynamic list had last
 	seen   map[wire.SessionID]node.OfferView // the offers that the agent was shown
-	askers map[string]context.Context        // HTTP requests that came with a call, by what their requestHeader has
+	askers map[string]*asking                // HTTP requests that came with a call, by what their requestHeader has
 	notice uint64                            // the last notice that the agent was shown
 }
 
@@ -116,7 +116,7 @@ func newServer(api node.API, opts Options, k *kit, id func() string) *Server {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{api: api, opts: opts, kit: k, seen: map[wire.SessionID]node.OfferView{}, askers: map[string]context.Context{}}
+	s := &Server{api: api, opts: opts, kit: k, seen: map[wire.SessionID]node.OfferView{}, askers: map[string]*asking{}}
 	s.leaving, s.leave = context.WithCancel(context.Background())
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "concordia", Title: "Concordia node", Version: opts.Version}, &mcp.ServerOptions{
 		Instructions: instructions, InitializedHandler: s.initialized, GetSessionID: id,

@@ -297,11 +297,12 @@ func (s *Server) call(ctx context.Context, t *tool, request *mcp.CallToolRequest
 	c := &call{Server: s, tool: t, args: args, request: request}
 	var result wire.M
 	asker := s.asker(request)
-	if t.reads {
+	defer asker.call()()
+	if t.reads || t.waits {
 		var leave context.CancelFunc
 		ctx, leave = context.WithCancel(ctx)
 		defer leave()
-		defer context.AfterFunc(asker, leave)()
+		defer context.AfterFunc(asker.gone(), leave)()
 	}
 	if err == nil {
 		short, stop := ctx, func() {}
@@ -319,7 +320,7 @@ func (s *Server) call(ctx context.Context, t *tool, request *mcp.CallToolRequest
 	} else if names := c.ignored(); names != nil {
 		result["ignored"] = names
 	}
-	if ctx.Err() == nil && asker.Err() == nil {
+	if ctx.Err() == nil && asker.gone().Err() == nil {
 		c.heard()
 	}
 	return answer(result, err != nil)

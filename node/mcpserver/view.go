@@ -40,10 +40,11 @@ var viewMembers = []param{
 // with adds members to those of a list.
 func with(list []param, more ...param) []param { return append(list[:len(list):len(list)], more...) }
 
-// session is a session as a result has it.
-func (c *call) view(v node.View) wire.M {
-	c.show(v.Session, v.Offer)
-	words := newExternal()
+// view is a session as a result has it.
+func (c *call) view(v node.View) wire.M { return c.viewWith(v, newExternal()) }
+
+// viewWith is view, with more to come among the words of others.
+func (c *call) viewWith(v node.View, words *external) wire.M {
 	r := wire.M{
 		"session_id": v.Session, "state": stateName(v.State), "is_terminal": isOver(v.State), "your_turn": v.Turn && len(v.Moves) > 0,
 		"legal_moves": moves(v.Moves), "legal_tools": c.toolsOf(v.Moves), "next": c.next(v), "version": v.Version,
@@ -66,9 +67,12 @@ func (c *call) view(v node.View) wire.M {
 	if v.Hash != (wire.Hash{}) {
 		r["agreement_hash"] = v.Hash
 	}
+	whole := c.offer(v, words)
 	if o := v.Offer; o != nil {
 		r["offer"] = wire.M{"offer_id": o.ID, "from": o.From, "yours": o.Own, "complete": o.Complete, "hash": o.Hash, "ends": wire.FormatTime(o.Ends), "lapsed": o.Lapsed}
-		words.put("offer", o.Body)
+		if !whole && standing(v) == theirs {
+			r["next"] = "The offer is too large to be shown whole. Read it in the resource concordia://session/ID/transcript. Take it with concordia_accept and its offer_id, answer with concordia_counter, or end with concordia_reject."
+		}
 	}
 	if e := v.Ending; e != nil {
 		optional["concluded_at"], optional["outcome"] = wire.FormatTime(e.At), string(e.Type)
@@ -97,6 +101,21 @@ func (c *call) view(v node.View) wire.M {
 		}
 	}
 	return words.into(r)
+}
+
+// offer shows the current offer, if there is one, and reports whether the agent sees all
+// of it. Only then it counts as shown: what is cut off may be the price.
+func (c *call) offer(v node.View, words *external) (whole bool) {
+	if v.Offer != nil {
+		words.put("offer", v.Offer.Body)
+	}
+	whole = !words.truncated
+	if whole {
+		c.show(v.Session, v.Offer)
+	} else {
+		c.show(v.Session, nil)
+	}
+	return whole
 }
 
 // message is a message as a result has it.
@@ -163,7 +182,7 @@ func (s *Server) next(v node.View) string {
 		return "There is no offer. Make one with concordia_propose, or wait for theirs: concordia_wait."
 	case at == own:
 		return "Your offer stands. Wait for the answer: concordia_wait. You may replace it with concordia_counter."
-	case at == asking:
+	case at == committing:
 		return "They accept your offer and ask you to commit as well: concordia_commit makes the agreement. Or replace the offer with concordia_counter."
 	case at == given:
 		return "You have accepted this offer, and it waits for others: concordia_wait."
