@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/concordia-node/concordia/attest"
@@ -49,6 +50,25 @@ func verifyTools() []*tool {
 	}
 }
 
+// besides are keys of a call besides those of contacts and of did:key ids. Whoever shows
+// an artifact may have brought them along: for who is known otherwise they stand for
+// nothing, and of whom the call brings another key than is known nothing is verified.
+type besides struct {
+	contacts *resolve.Contacts
+	given    wire.KeyMap
+}
+
+var errOtherKey = errors.New("the call brings another key than is known")
+
+// Key implements [wire.Keys].
+func (k besides) Key(agent wire.AgentID, at time.Time) (wire.PublicKey, error) {
+	known, err := k.contacts.Else(wire.AnyKeys{wire.DIDKeys{}, k.given}).Key(agent, at)
+	if brought, ok := k.given[agent]; ok && err == nil && brought != known {
+		return wire.PublicKey{}, wire.RuleUnknownKey.Because("", errOtherKey)
+	}
+	return known, err
+}
+
 // verifier makes what the call brings to an artifact. issuer is who the artifact says
 // issued it, for whom the call may bring a key.
 func (c *call) verifier(ctx context.Context, issuer wire.AgentID) (attest.Verifier, error) {
@@ -84,7 +104,7 @@ func (c *call) verifier(ctx context.Context, issuer wire.AgentID) (attest.Verifi
 			return none, refuse("/issuer_public_key_b64", "want a public key, in padded base64url")
 		}
 	}
-	f := attest.Verifier{Keys: wire.AnyKeys{given, contacts.Else(wire.DIDKeys{})}, Now: c.opts.Now()}
+	f := attest.Verifier{Keys: besides{contacts, given}, Now: c.opts.Now()}
 	if c.args.Has("max_age_hours") {
 		hours, _ := c.value("max_age_hours").Float()
 		const most = 24 * 365 * 100
