@@ -28,8 +28,9 @@ type Evidence interface {
 	Answer(ctx context.Context, q Question) (wire.Value, error)
 
 	// Bundle signs a bundle of own receipts that stand, and keeps it (SPEC §9.6.6a): of a
-	// session that ended more than once the last one, and at most attest.MaxReceipts, the
-	// newest.
+	// session that ended more than once the last one, if that is meant, and at most
+	// attest.MaxReceipts, the newest. Of what others added to a receipt later it has the
+	// counterparty's word on the fulfillment of that deal, and nothing else.
 	Bundle(ctx context.Context, f ReceiptFilter) (Issued, error)
 
 	// Bundles returns the bundles that are kept, newest first, without the artifacts.

@@ -36,19 +36,24 @@ func (r *recorder) Report(_ context.Context, report Reporting) (Reported, error)
 	return recorded[Reported](r, "Report", report)
 }
 
-// A bundle has the newest receipts, as many as fit.
-func TestNewest(t *testing.T) {
-	var list []ownReceipt
-	for _, name := range []string{"a", "b", "c", "d"} {
-		list = append(list, ownReceipt{value: wire.Text(name)}) // 3 bytes
-	}
-	for _, test := range []struct{ most, size, want int }{
+// A bundle has room for so many receipts of so many bytes, the newest first.
+func TestRoom(t *testing.T) {
+	for _, test := range []struct{ receipts, bytes, want int }{
 		{4, 12, 4}, {5, 100, 4}, {3, 12, 3}, {0, 12, 0}, {4, 11, 3}, {4, 3, 1}, {4, 2, 0}, {4, 0, 0},
 	} {
-		got := newest(list, test.most, test.size)
-		if len(got) != test.want || test.want > 0 && got[test.want-1].value.Text() != "d" {
-			t.Errorf("at most %d of %d bytes: %v, want %d", test.most, test.size, got, test.want)
+		r, got := room{test.receipts, test.bytes}, 0
+		for _, name := range []string{"d", "c", "b", "a"} { // 3 bytes
+			if r.take(wire.Text(name)) {
+				got++
+			}
 		}
+		if got != test.want {
+			t.Errorf("at most %d of %d bytes: %d, want %d", test.receipts, test.bytes, got, test.want)
+		}
+	}
+	r := room{4, 5}
+	if r.take(wire.Text("large")) || r.take(wire.Text("d")) {
+		t.Error("an older one is shown in place of one that is too large")
 	}
 }
 

@@ -113,7 +113,7 @@ func (n *Node) Report(ctx context.Context, r Reporting) (Reported, error) {
 	if err != nil {
 		return done, err
 	}
-	of, err := n.receiptOf(r.Session)
+	of, err := n.receiptOf(ctx, r.Session)
 	if err != nil {
 		return done, n.failed(err)
 	}

@@ -165,7 +165,7 @@ func TestReportTellsWhatWasSigned(t *testing.T) {
 	said := must[wire.Value](w)(w.issuer("buyer").Confirm(one, encoded(wire.M{"status": "fulfilled"})))
 	words, _ := said.Get("fulfillment")
 	for name, v := range map[string]wire.Value{
-		"relabeled": one.With("fulfillment", words.With("status", wire.Text("disputed"))), "of another deal": other.With("fulfillment", words),
+		"relabeled": one.With("fulfillment", words.With("status", wire.Text("fulfilled_with_mediation"))), "of another deal": other.With("fulfillment", words),
 	} {
 		if in := must[node.Ingested](w)(seller.Ingest(w.ctx, v)); in.Status != node.IngestNew {
 			t.Errorf("%s: %+v", name, in)
