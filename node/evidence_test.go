@@ -221,6 +221,100 @@ func TestEvidenceChanges(t *testing.T) {
 	}
 }
 
+// A word on the fulfillment that its signer takes back does not count, before a restart and
+// after it.
+func TestEvidenceIsTakenBack(t *testing.T) {
+	w := newWorld(t)
+	seller, buyer, other := w.party("seller", nil), w.party("buyer", nil), w.party("other", nil)
+	_, receipt := w.sold(seller, buyer, wire.Value{})
+	must[node.Ingested](w)(other.Ingest(w.ctx, receipt))
+	before := w.score(other, "seller")
+	said := must[wire.Value](w)(w.issuer("buyer").Fulfillment(encoded(wire.M{
+		"agreement_attestation_id": attest.AttestationURN(idOf(receipt)), "fulfillment": wire.M{"status": "failed"}, "meta": wire.M{"mediator_invoked": false},
+	})))
+	must[node.Ingested](w)(other.Ingest(w.ctx, said))
+	if s := w.score(other, "seller"); s.Overall >= before.Overall {
+		t.Errorf("before the word %+v, after it %+v", before, s)
+	}
+	id, _ := said.Get("id")
+	w.must(other.Approve(w.ctx, must[wire.Value](w)(w.issuer("buyer").Revocation(encoded(wire.M{
+		"revoked_artifact_id": id.Text(), "revoked_artifact_type": "attestation", "reason": "it came after all",
+	})))))
+	for _, when := range []string{"taken back", "after a restart"} {
+		if s := w.score(other, "seller"); s.Overall != before.Overall || s.Figures.FulfillmentRate != before.Figures.FulfillmentRate {
+			t.Errorf("%s: %+v, want %+v", when, s, before)
+		}
+		other.restart()
+	}
+}
+
+// Keys that do something when they are asked for one agent the n-th time.
+type hookedKeys struct {
+	wire.Keys
+	of    wire.AgentID
+	after *int
+	do    *func()
+}
+
+func (k hookedKeys) Key(a wire.AgentID, at time.Time) (wire.PublicKey, error) {
+	if a == k.of && *k.do != nil {
+		if *k.after--; *k.after == 0 {
+			do := *k.do
+			*k.do = nil
+			do()
+		}
+	}
+	return k.Keys.Key(a, at)
+}
+
+// What is revoked, or of somebody whom the owner forgets, just while it is verified does
+// not count.
+func TestEvidenceRaces(t *testing.T) {
+	w := newWorld(t)
+	keys := wire.KeyMap{"did:web:seller": key("seller").Public(), "did:web:buyer": key("buyer").Public()}
+	as := func(id wire.AgentID) func(*node.Options) {
+		return func(o *node.Options) { o.Agent, o.Keys = id, keys }
+	}
+	var do func()
+	var after int
+	seller, buyer := w.party("seller", as("did:web:seller")), w.party("buyer", as("did:web:buyer"))
+	other := w.party("other", func(o *node.Options) {
+		o.Policy.Revokers = []wire.AgentID{agent("court")}
+		o.Keys = hookedKeys{wire.AnyKeys{wire.KeyMap{"did:web:buyer": key("buyer").Public()}, wire.DIDKeys{}}, "did:web:buyer", &after, &do}
+	})
+	ask := func() node.Standing {
+		return must[node.Standing](w)(other.Score(w.ctx, node.Question{Subject: "did:web:buyer"}))
+	}
+	contact := node.Contact{Agent: "did:web:seller", Keys: []node.ContactKey{{Key: key("seller").Public().String()}}}
+	for _, test := range []struct {
+		name    string
+		happens func(receipt wire.Value)
+	}{
+		{"revoked", func(r wire.Value) { w.must(other.Approve(w.ctx, w.revokes("court", r))) }},
+		{"forgotten", func(wire.Value) { w.must(other.RemoveContact(w.ctx, "did:web:seller")) }},
+	} {
+		w.must(other.SetContact(w.ctx, contact))
+		_, receipt := w.sold(seller, buyer, wire.Value{})
+		asked, counted := 1<<30, func() {}
+		f := attest.Verifier{Keys: hookedKeys{keys, "did:web:buyer", &asked, &counted}, Now: w.now()}
+		if _, report := reputation.VerifyReceipt(f, receipt); report.Err() != nil {
+			t.Fatal(report.Err())
+		}
+		before := ask()
+		after, do = 1<<30-asked, func() { // the last time that it is asked in verifying it
+			test.happens(receipt)
+			ask()
+		}
+		must[node.Ingested](w)(other.Ingest(w.ctx, receipt))
+		if do != nil {
+			t.Fatal("it did not happen")
+		}
+		if s := ask(); s.Figures.Negotiations != before.Figures.Negotiations {
+			t.Errorf("%s: %+v", test.name, s)
+		}
+	}
+}
+
 // There is no more evidence of others than a node keeps; own receipts come in beyond.
 func TestEvidenceIsBounded(t *testing.T) {
 	w := newWorld(t)

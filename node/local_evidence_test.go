@@ -64,14 +64,14 @@ func TestLedgerReads(t *testing.T) {
 		return reputationEvidence{wire.HashOf(name), new(reputation.Evidence)}
 	}
 	l := ledger{}
-	l.heard(e("before"))
+	l.heard(e("before"), 0)
 	if !l.isIdle() {
 		t.Error("it is read before anybody asks")
 	}
 	l.reading = make(chan struct{})
-	l.heard(e("came"))
+	l.heard(e("came"), 0)
 	l.read([]reputationEvidence{e("read")}, 0, nil)
-	l.heard(e("after"))
+	l.heard(e("after"), 0)
 	if len(l.kept) != 3 || !l.kept[wire.HashOf("came")] || !l.kept[wire.HashOf("after")] {
 		t.Errorf("it has %d", len(l.kept))
 	}
@@ -89,5 +89,20 @@ func TestLedgerReads(t *testing.T) {
 	l.reading = make(chan struct{})
 	if l.read([]reputationEvidence{e("read")}, 1, nil); len(l.kept) != 1 {
 		t.Errorf("it has %d", len(l.kept))
+	}
+	if l.heard(e("late"), 0); len(l.kept) != 1 {
+		t.Error("it has what was verified with keys that do not count any more")
+	}
+	if l.lost(wire.HashOf("another")); l.known == nil {
+		t.Error("it is read again for what it does not have")
+	}
+	l.forget()
+	l.reading, l.gone = make(chan struct{}), map[wire.Hash]bool{}
+	l.lost(wire.HashOf("gone"))
+	if l.read([]reputationEvidence{e("read"), e("gone")}, 2, nil); len(l.kept) != 1 || !l.kept[wire.HashOf("read")] {
+		t.Error("it has what was lost while it was read")
+	}
+	if l.lost(wire.HashOf("read")); l.known != nil || l.counting() != 3 {
+		t.Error("it has what does not stand any more")
 	}
 }
