@@ -248,7 +248,7 @@ func TestEvidenceIsTakenBack(t *testing.T) {
 	}
 }
 
-// Keys that do something when they are asked for one agent the n-th time.
+// Keys that count down when they are asked for one agent, and do something at zero.
 type hookedKeys struct {
 	wire.Keys
 	of    wire.AgentID

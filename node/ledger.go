@@ -204,10 +204,11 @@ func (n *Node) listEvidence(ctx context.Context, to chan<- store.Entry) error {
 	return nil
 }
 
-// The kinds of evidence, by the names of SPEC §12.3.
+// The kinds of evidence, and of what takes it back, by the names of SPEC §12.3.
 const (
 	receiptKind     = "attestation"
 	fulfillmentKind = "fulfillment"
+	revocationKind  = "revocation"
 )
 
 func verifyEvidence(f attest.Verifier, kind string, v wire.Value) (*reputation.Evidence, wire.Report) {
