@@ -59,6 +59,8 @@ type Evidence interface {
 const (
 	MaxEvidence = 20_000 // receipts, in all their versions, and fulfillment attestations
 	MaxIssued   = 100    // of each kind
+
+	MaxEvidenceSize = 64 << 10 // bytes of one that is taken in: a receipt of as many parties as there can be fits
 )
 
 // Ingested is what became of a piece of evidence.

@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -336,6 +337,42 @@ func TestEvidenceIsBounded(t *testing.T) {
 	}
 	if s := w.score(other, "seller"); s.Figures.Agreements != 1 {
 		t.Errorf("what was refused counts: %+v", s)
+	}
+}
+
+// What others hand in is bounded in bytes; a receipt of as many parties as there can be fits.
+func TestEvidenceSize(t *testing.T) {
+	w := newWorld(t)
+	seller, buyer, other := w.party("seller", nil), w.party("buyer", nil), w.party("other", nil)
+	_, receipt := w.sold(seller, buyer, wire.Value{})
+	sign := func(v wire.Value, names ...string) wire.Value {
+		for _, name := range names {
+			v = must[wire.Value](w)(attest.Countersign(v, agent(name), key(name)))
+		}
+		return v
+	}
+	parties, _ := receipt.Get("parties")
+	witness, _ := parties.At("1")
+	names := []string{"seller", "buyer"}
+	var list []wire.Value
+	for _, p := range parties.Elems() {
+		list = append(list, p)
+	}
+	for i := len(names); i < attest.MaxParties; i++ {
+		names = append(names, fmt.Sprint("w", i))
+		list = append(list, witness.With("agent_id", wire.Text(string(agent(names[i])))).With("role", wire.Text("witness")))
+	}
+	crowd := sign(attest.Countersigned(receipt.With("parties", encoded(list))), names...)
+	if in := must[node.Ingested](w)(other.Ingest(w.ctx, crowd)); in.Status != node.IngestNew {
+		t.Errorf("of %d parties, %d bytes: %+v", len(names), len(crowd.Canonical()), in)
+	}
+	var references []wire.M
+	for i := range 30 {
+		references = append(references, wire.M{"type": "receipt", "id": fmt.Sprintf("%d_%s", i, strings.Repeat("x", 200)), "relationship": "references", "extensions": wire.M{"x": strings.Repeat("y", 3000)}})
+	}
+	large := sign(attest.Countersigned(receipt.With("references", encoded(references))), "seller", "buyer")
+	if _, err := other.Ingest(w.ctx, large); code(err) != node.CodeRefused {
+		t.Errorf("of %d bytes: %v", len(large.Canonical()), err)
 	}
 }
 

@@ -268,6 +268,8 @@ func (n *Node) Envelope(ctx context.Context, e Enveloping) (Issued, error) {
 		return Issued{}, refuse(CodeBadRequest, "this agent's key is of another algorithm")
 	case len(e.References) > maxReferrals:
 		return Issued{}, refuse(CodeBadRequest, "an envelope has at most 32 references")
+	case slices.ContainsFunc(e.References, func(r Referral) bool { return r.Kind == "source_session" }):
+		return Issued{}, refuse(CodeBadRequest, "an envelope refers to its own session as the source, and to no other")
 	}
 	receipt, err := n.receiptOf(ctx, e.Session)
 	if err != nil {

@@ -275,6 +275,7 @@ func TestEnvelope(t *testing.T) {
 		{"another algorithm", node.Enveloping{Algorithm: wire.ES256}, node.CodeBadRequest},
 		{"about somebody else", node.Enveloping{Subject: agent("stranger")}, node.CodeBadRequest},
 		{"seen by whom", node.Enveloping{Visibility: "everybody"}, node.CodeRule},
+		{"another source", node.Enveloping{References: []node.Referral{{Kind: "source_session", URN: "urn:concordia:session:ses_other"}}}, node.CodeBadRequest},
 		{"a reference to nothing", node.Enveloping{References: []node.Referral{{Kind: "mandate"}}}, node.CodeRule},
 		{"too many references", node.Enveloping{References: slices.Repeat([]node.Referral{referral}, 33)}, node.CodeBadRequest},
 	} {

@@ -280,6 +280,8 @@ func (n *Node) noteRevocation(record wire.Value) error {
 
 var errEvidence = refuse(CodeBadRequest, "it is neither a receipt nor a fulfillment attestation")
 
+var errEvidenceSize = refuse(CodeRefused, "it is larger than what a node keeps of others")
+
 // Ingest implements [API].
 func (n *Node) Ingest(ctx context.Context, artifact wire.Value) (Ingested, error) {
 	var in Ingested
@@ -295,6 +297,9 @@ func (n *Node) Ingest(ctx context.Context, artifact wire.Value) (Ingested, error
 		kind, in.ID = fulfillmentKind, text("id")
 	default:
 		return in, errEvidence
+	}
+	if len(artifact.Canonical()) > MaxEvidenceSize {
+		return in, errEvidenceSize
 	}
 	f, err := n.verifier(n.now())
 	if err != nil {
