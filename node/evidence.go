@@ -19,6 +19,10 @@ type Evidence interface {
 	// changes nothing. Receipts of own sessions are there by themselves.
 	Ingest(ctx context.Context, artifact wire.Value) (Ingested, error)
 
+	// Revoked says whether a revocation record that this node keeps counts against a mandate
+	// or an approval receipt, of which nothing is verified. Of what is neither it is false.
+	Revoked(ctx context.Context, artifact wire.Value) (bool, error)
+
 	// Score says what the evidence proves of an agent (SPEC §9.6.7). Of one whose key this
 	// node does not know it proves nothing.
 	Score(ctx context.Context, q Question) (Standing, error)
@@ -211,6 +215,7 @@ var (
 	opIngest = takes("ingest", func(ctx context.Context, api API, in ingestArgs) (Ingested, error) {
 		return api.Ingest(ctx, in.Artifact)
 	})
+	opRevoked = asks("revoked", func(ctx context.Context, api API, in ingestArgs) (bool, error) { return api.Revoked(ctx, in.Artifact) })
 	opScore   = asks("score", func(ctx context.Context, api API, q Question) (Standing, error) { return api.Score(ctx, q) })
 	opAnswer  = asks("answer", func(ctx context.Context, api API, q Question) (wire.Value, error) { return api.Answer(ctx, q) })
 	opBundle  = takes("bundle", func(ctx context.Context, api API, f ReceiptFilter) (Issued, error) { return api.Bundle(ctx, f) })
@@ -226,11 +231,16 @@ var (
 	opReport = takes("report", func(ctx context.Context, api API, r Reporting) (Reported, error) { return api.Report(ctx, r) })
 )
 
-var evidenceOperations = []*operation{opIngest, opScore, opAnswer, opBundle, opBundles, opCompetence, opEnvelope, opArtifact, opReport}
+var evidenceOperations = []*operation{opIngest, opRevoked, opScore, opAnswer, opBundle, opBundles, opCompetence, opEnvelope, opArtifact, opReport}
 
 // Ingest implements [API].
 func (r *Remote) Ingest(ctx context.Context, artifact wire.Value) (Ingested, error) {
 	return ask[Ingested](ctx, r, opIngest, ingestArgs{artifact})
+}
+
+// Revoked implements [API].
+func (r *Remote) Revoked(ctx context.Context, artifact wire.Value) (bool, error) {
+	return ask[bool](ctx, r, opRevoked, ingestArgs{artifact})
 }
 
 // Score implements [API].

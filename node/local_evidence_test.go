@@ -11,6 +11,9 @@ import (
 func (r *recorder) Ingest(_ context.Context, v wire.Value) (Ingested, error) {
 	return recorded[Ingested](r, "Ingest", v)
 }
+func (r *recorder) Revoked(_ context.Context, v wire.Value) (bool, error) {
+	return recorded[bool](r, "Revoked", v)
+}
 func (r *recorder) Score(_ context.Context, q Question) (Standing, error) {
 	return recorded[Standing](r, "Score", q)
 }

@@ -1,6 +1,8 @@
 package node
 
 import (
+	"context"
+	"errors"
 	"sync"
 
 	"github.com/concordia-node/concordia/attest"
@@ -54,4 +56,19 @@ func (n *Node) revocations() (*attest.Revocations, error) {
 	}
 	b.known, b.open = known, open
 	return known, nil
+}
+
+// Revoked implements [API].
+func (n *Node) Revoked(_ context.Context, artifact wire.Value) (bool, error) {
+	f, err := n.verifier(n.now())
+	if err != nil {
+		return false, n.failed(err)
+	}
+	if m, err := attest.ReadMandate(artifact); err == nil {
+		return errors.Is(f.CheckRevoked(m.ID, m.Issuer), attest.RuleRevoked), nil
+	}
+	if a, err := attest.ReadApprovalReceipt(artifact); err == nil {
+		return errors.Is(f.CheckRevoked(a.ID, a.Approver, a.Links...), attest.RuleRevoked), nil
+	}
+	return false, nil
 }

@@ -113,6 +113,24 @@ func (c *call) verifier(ctx context.Context, issuer wire.AgentID) (attest.Verifi
 	return f, nil
 }
 
+// unrevoked adds to the report on an artifact what the revocations say that the node keeps.
+func (c *call) unrevoked(ctx context.Context, artifact wire.Value, report wire.Report) (wire.Report, error) {
+	revoked, err := c.api.Revoked(ctx, artifact)
+	if err != nil {
+		return nil, err
+	}
+	var broken error
+	if revoked {
+		broken = attest.RuleRevoked.At("")
+	}
+	for i, f := range report {
+		if f.Check == "revocation" && (revoked || report[0].Outcome == wire.Passed) {
+			report[i] = wire.Find(f.Check, false, broken)
+		}
+	}
+	return report, nil
+}
+
 // verdict is a report as a result has it. What rules say of the data is left out: it may
 // repeat it.
 func verdict(report wire.Report) wire.M { return verdictOf(node.ChecksOf(report)) }
@@ -175,6 +193,9 @@ func verifyMandate(ctx context.Context, c *call) (wire.M, error) {
 		use.Uses = &uses
 	}
 	m, report := f.VerifyMandate(artifact, use)
+	if report, err = c.unrevoked(ctx, artifact, report); err != nil {
+		return nil, err
+	}
 	r, words := verdict(report), newExternal()
 	if m != nil {
 		name(r, words, "mandate_id", m.ID)
@@ -206,6 +227,9 @@ func verifyApproval(ctx context.Context, c *call) (wire.M, error) {
 		about = "urn:concordia:session:" + id
 	}
 	a, report := f.VerifyApproval(artifact, c.value("offer"), about)
+	if report, err = c.unrevoked(ctx, artifact, report); err != nil {
+		return nil, err
+	}
 	r, words := verdict(report), newExternal()
 	if a != nil {
 		name(r, words, "receipt_id", a.ID)

@@ -1,6 +1,7 @@
 package mcpserver_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -51,5 +52,41 @@ func TestKeysOfTheCall(t *testing.T) {
 		if at(v, "valid") != test.valid || test.valid == "false" && at(v, "failure_reason") != "signature" {
 			t.Errorf("%s: %s", test.name, v)
 		}
+	}
+}
+
+// What the node keeps a revocation of does not verify, whoever hands it to a tool.
+func TestRevokedDoesNotVerify(t *testing.T) {
+	w := newWorld(t)
+	c := w.agent("buyer", mcpserver.Options{}, nil)
+	boss := issuer("boss")
+	offer := `{"terms":{"price":{"value":5,"currency":"EUR"}}}`
+	body, err := wire.Parse([]byte(offer), wire.DocumentLimits)
+	body = value(t, body, err)
+	draft, err := wire.Encode(wire.M{"session_id": "ses_1", "scope": wire.M{"decision": "approve", "offer_hash": body.Hash(), "amount": "none", "threshold_crossed": "none"}})
+	approval, err2 := boss.Approval(value(t, draft, err))
+	approval = value(t, approval, err2)
+	mandate := mandated(t, boss.Agent, "boss")
+	for _, test := range []struct {
+		kind, tool, args string
+		id               string
+	}{
+		{"mandate", "concordia_verify_mandate", args(wire.M{"mandate": mandate, "action": wire.M{}}), at(mandate, "mandate_id")},
+		{"approval_receipt", "concordia_verify_approval_receipt", args(wire.M{"receipt": approval, "offer": body}), at(approval, "id")},
+	} {
+		for _, by := range []string{"nobody", "stranger", "boss"} {
+			if by != "nobody" {
+				draft, err := wire.Encode(wire.M{"revoked_artifact_id": test.id, "revoked_artifact_type": test.kind, "reason": "a mistake"})
+				record, err2 := issuer(by).Revocation(value(t, draft, err))
+				c.call("concordia_approve", args(wire.M{"artifact": value(t, record, err2)}))
+			}
+			v := c.call(test.tool, test.args)
+			if revoked := by == "boss"; at(v, "valid") != fmt.Sprint(!revoked) || revoked && at(v, "failure_reason") != "revocation" || !revoked && at(v, "checks", "revocation") != "pass" {
+				t.Errorf("%s, revoked by %s: %s", test.kind, by, v)
+			}
+		}
+	}
+	if v := c.call("concordia_verify_mandate", `{"mandate":{"x":1}}`); at(v, "checks", "revocation") == "pass" {
+		t.Errorf("nonsense: %s", v)
 	}
 }
