@@ -268,6 +268,39 @@ func (k hookedKeys) Key(a wire.AgentID, at time.Time) (wire.PublicKey, error) {
 	return k.Keys.Key(a, at)
 }
 
+// All evidence is verified again when other keys count, and not when a contact gets another
+// name.
+func TestEvidenceIsReadForKeys(t *testing.T) {
+	w := newWorld(t)
+	asked, do := 0, func() {}
+	seller, buyer := w.party("seller", nil), w.party("buyer", nil)
+	other := w.party("other", func(o *node.Options) { o.Keys = hookedKeys{wire.DIDKeys{}, agent("buyer"), &asked, &do} })
+	_, receipt := w.sold(seller, buyer, wire.Value{})
+	must[node.Ingested](w)(other.Ingest(w.ctx, receipt))
+	asks := func(c node.Contact) int {
+		w.must(other.SetContact(w.ctx, c))
+		before := asked
+		w.score(other, "seller")
+		return before - asked
+	}
+	with := []node.ContactKey{{Key: key("dora").Public().String()}}
+	for _, test := range []struct {
+		name  string
+		c     node.Contact
+		reads bool
+	}{
+		{"no keys", node.Contact{Agent: "did:web:dora"}, false},
+		{"another name", node.Contact{Agent: "did:web:dora", Name: "Dora"}, false},
+		{"a key", node.Contact{Agent: "did:web:dora", Keys: with}, true},
+		{"the same key", node.Contact{Agent: "did:web:dora", Name: "D", Keys: with}, false},
+		{"none again", node.Contact{Agent: "did:web:dora"}, true},
+	} {
+		if n := asks(test.c); (n > 0) != test.reads {
+			t.Errorf("%s: the key of a party is asked for %d times", test.name, n)
+		}
+	}
+}
+
 // What is revoked, or of somebody whom the owner forgets, just while it is verified does
 // not count.
 func TestEvidenceRaces(t *testing.T) {
