@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/concordia-node/concordia/attest"
@@ -50,7 +51,7 @@ func verifyTools() []*tool {
 	}
 }
 
-// besides are keys of a call besides those of contacts and of did:key ids. Whoever shows
+// besides are keys of a call besides those of contacts, of this agent and of did:key ids. Whoever shows
 // an artifact may have brought them along: for who is known otherwise they stand for
 // nothing, and of whom the call brings another key than is known nothing is verified.
 type besides struct {
@@ -77,9 +78,16 @@ func (c *call) verifier(ctx context.Context, issuer wire.AgentID) (attest.Verifi
 	if err != nil {
 		return none, err
 	}
+	self, err := c.api.Self(ctx)
+	if err != nil {
+		return none, err
+	}
 	known := wire.M{}
+	if !strings.HasPrefix(string(self.Agent), "did:key:") {
+		known[string(self.Agent)] = self.Key
+	}
 	for _, x := range list {
-		if len(x.Keys) > 0 {
+		if len(x.Keys) > 0 && x.Agent != self.Agent {
 			known[string(x.Agent)] = x.Keys
 		}
 	}

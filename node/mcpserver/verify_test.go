@@ -25,7 +25,7 @@ func mandated(tb testing.TB, by wire.AgentID, with string) wire.Value {
 // key, nor of a contact whose key the owner wrote down.
 func TestKeysOfTheCall(t *testing.T) {
 	w := newWorld(t)
-	c := w.agent("buyer", mcpserver.Options{}, nil)
+	c := w.agent("buyer", mcpserver.Options{}, func(o *node.Options) { o.Agent = "did:web:me" })
 	if err := c.node.SetContact(w.ctx, node.Contact{Agent: "did:web:boss", Keys: []node.ContactKey{{Key: key("boss").Public().String()}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -45,6 +45,8 @@ func TestKeysOfTheCall(t *testing.T) {
 		{"the key of a contact", "did:web:boss", "boss", key("boss").Public().String(), "true"},
 		{"another key of a contact", "did:web:boss", "thief", thief, "false"},
 		{"another key of a contact in another spelling", "did:web:BOSS", "thief", thief, "false"},
+		{"the own key", "did:web:me", "buyer", key("buyer").Public().String(), "true"},
+		{"another key of this agent", "did:web:me", "thief", thief, "false"},
 		{"the key of somebody unknown", "did:web:other", "thief", thief, "true"},
 	} {
 		call := wire.M{"mandate": mandated(t, test.by, test.with), "issuer_public_key_b64": test.key, "action": wire.M{}}
