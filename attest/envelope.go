@@ -333,7 +333,8 @@ func keyURL(agent wire.AgentID) string {
 }
 
 // payload tells of a session what its attestation does, about the subject and not, as
-// the reference, about whoever is listed first.
+// the reference, about whoever is listed first. That the deal was honored the subject
+// does not say of itself.
 func payload(a *Attestation, subject wire.AgentID, f Verifier) wire.M {
 	var own Behavior
 	if i, ok := a.listed[subject]; ok {
@@ -347,8 +348,8 @@ func payload(a *Attestation, subject wire.AgentID, f Verifier) wire.M {
 	}
 	var honored, since any
 	s := &AttestationSubject{Verifier: f, Attestation: a}
-	if s.checkFulfillmentBound() == nil {
-		honored, since = strings.HasPrefix(a.Fulfillment.Status, "fulfilled"), wire.FormatTime(f.Now)
+	if by, yes, ok := a.Statement(); ok && s.checkFulfillmentBound() == nil && !f.same(by, subject, a.Time) {
+		honored, since = yes, wire.FormatTime(f.Now)
 	}
 	return wire.M{
 		"session_id": a.Session, "session_protocol": "concordia", "session_protocol_version": wire.ProtocolVersion,

@@ -70,6 +70,26 @@ func (f *Fulfillment) Confirmation() (by wire.AgentID, words wire.Value) {
 	return f.confirmedBy, f.confirmation.Without("signature")
 }
 
+// Statement returns what the party that confirms or denies the fulfillment says of this
+// attestation, and false if it says nothing: its words have to name the attestation in
+// their notes, for without they fit every deal of whoever signed them. Whether they
+// verify is for FulfillmentBound to say. (SPEC §9.6.5a)
+func (a *Attestation) Statement() (by wire.AgentID, honored, ok bool) {
+	if a.Fulfillment == nil {
+		return "", false, false
+	}
+	by, words := a.Fulfillment.Confirmation()
+	yes, _ := words.Get("confirms_fulfillment")
+	notes, _ := words.Get("notes")
+	bare := func(id string) string { return strings.TrimPrefix(id, AttestationURN("")) }
+	for _, word := range strings.Fields(notes.Text()) {
+		if bare(word) == bare(a.ID) {
+			return by, yes.Bool(), true
+		}
+	}
+	return by, false, false
+}
+
 func (f *Fulfillment) readFreeText(r wire.Reader, name string, most int) {
 	if !r.Has(name) {
 		return

@@ -537,6 +537,15 @@ func TestEnvelopeTells(t *testing.T) {
 		t.Fatal(err)
 	}
 	unconfirmed := receipt.With("fulfillment", parse(t, `{"status":"fulfilled","settled_at":"2026-09-14T09:00:00Z"}`))
+	confirmed := func(by, text string) wire.Value {
+		v, err := issuerOf(t, by).Confirm(receipt, parse(t, text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	relabeled, _ := fulfilled.Get("fulfillment")
+	relabeled = fulfilled.With("fulfillment", relabeled.With("status", wire.Text("disputed")))
 	for _, test := range []struct {
 		what, draft string
 		receipt     wire.Value
@@ -549,6 +558,11 @@ func TestEnvelopeTells(t *testing.T) {
 		{"no fulfillment", `{}`, receipt, []string{"commitment", "honored"}, "null"},
 		{"an unconfirmed one", `{}`, unconfirmed, []string{"commitment", "honored"}, "null"},
 		{"a confirmed one", `{}`, fulfilled, []string{"commitment", "honored"}, "true"},
+		{"a confirmed one with another status beside it", `{}`, relabeled, []string{"commitment", "honored"}, "true"},
+		{"a denied one", `{}`, confirmed("buyer", `{"status":"disputed"}`), []string{"commitment", "honored"}, "false"},
+		{"the subject's own word", `{}`, confirmed("seller", `{"status":"fulfilled"}`), []string{"commitment", "honored"}, "null"},
+		{"the word of somebody else than the subject", `{"subject":{"did":"buyer"}}`, confirmed("seller", `{"status":"fulfilled"}`), []string{"commitment", "honored"}, "true"},
+		{"a word that names another deal", `{}`, confirmed("buyer", `{"status":"fulfilled","counterparty_attestation":{"notes":"att_other"}}`), []string{"commitment", "honored"}, "null"},
 	} {
 		v, err := issuerOf(t, authority).Envelope(test.receipt, parse(t, test.draft))
 		if err != nil {

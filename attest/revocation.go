@@ -3,6 +3,7 @@ package attest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -182,16 +183,26 @@ func (f *Verifier) known(r *RevocationRecord) knownRecord {
 // own issuer made it, under whichever of its ids, or trusted, which may be nil,
 // accepts its issuer as a revoker of anything. (SPEC §9.6.4c)
 func (f Verifier) ReadRevocations(records []wire.Value, trusted func(revoker wire.AgentID) bool) (*Revocations, []wire.Report) {
-	known := &Revocations{records: make(map[string][]knownRecord), trusted: trusted}
+	return f.MoreRevocations(&Revocations{trusted: trusted}, records)
+}
+
+// MoreRevocations is ReadRevocations of records that come later: it returns those that are
+// known, as they were verified then, and of the others those that pass. What is known stays
+// as it is, for those who use it.
+func (f Verifier) MoreRevocations(known *Revocations, records []wire.Value) (*Revocations, []wire.Report) {
+	all := &Revocations{records: make(map[string][]knownRecord, len(known.records)), trusted: known.trusted}
+	for id, list := range known.records {
+		all.records[id] = slices.Clip(list)
+	}
 	reports := make([]wire.Report, len(records))
 	read := make([]*RevocationRecord, len(records))
 	f.each(len(records), func(i int) { read[i], reports[i] = f.VerifyRevocation(records[i]) })
 	for i, r := range read {
 		if reports[i].Outcome() == wire.Passed {
-			known.records[r.Revoked] = append(known.records[r.Revoked], f.known(r))
+			all.records[r.Revoked] = append(all.records[r.Revoked], f.known(r))
 		}
 	}
-	return known, reports
+	return all, reports
 }
 
 // findRevocation returns a record that revokes the artifact of that id now.

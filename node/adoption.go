@@ -313,7 +313,7 @@ func (n *Node) AnswerProposal(ctx context.Context, a Answering) (Proposal, error
 				return err
 			}
 			for _, i := range all {
-				if i.Proposal != p.ID {
+				if i.Proposal != p.ID || !isSame(i.With, p.To) { // an id may be used again once a proposal is gone
 					continue
 				}
 				i.Mode, i.Status = mode, status

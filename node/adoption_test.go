@@ -391,3 +391,24 @@ func TestAdoptionBounds(t *testing.T) {
 		t.Errorf("told under an id of one that has gone: %+v, %v", r, err)
 	}
 }
+
+// An id that is used again once its proposal is gone is no answer of whom the first one was
+// made for.
+func TestProposalIDsUsedAgain(t *testing.T) {
+	w := newWorld(t)
+	p := w.party("seller", nil)
+	propose := func(id node.ProposalID, to wire.AgentID) {
+		must[node.Proposal](w)(p.ProposeProtocol(w.ctx, node.Proposing{ID: id, To: to}))
+		w.forward(time.Second)
+	}
+	propose("p", "bob")
+	i := must[node.Interaction](w)(p.StartDegraded(w.ctx, node.Starting{With: "bob", Proposal: "p"}))
+	for n := range node.MaxProposals {
+		propose(node.ProposalID(fmt.Sprint("p", n)), "dora")
+	}
+	propose("p", "carl")
+	must[node.Proposal](w)(p.AnswerProposal(w.ctx, node.Answering{ID: "p", Accepted: true}))
+	if e := must[node.Efficiency](w)(p.Efficiency(w.ctx, i.ID)); e.Interaction.Mode != node.Degraded {
+		t.Errorf("%+v", e.Interaction)
+	}
+}

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/concordia-node/concordia/attest"
+	"github.com/concordia-node/concordia/attest/reputation"
+	"github.com/concordia-node/concordia/attest/store"
 	"github.com/concordia-node/concordia/internal/groupcommit"
 	"github.com/concordia-node/concordia/protocol"
 	"github.com/concordia-node/concordia/session"
@@ -37,7 +40,8 @@ type Bridge interface {
 
 	// Recording makes the records of a receipt for the reputation of its counterparties, in
 	// the name of this agent alone, which has to be initiator or responder in it. The receipt
-	// has to verify, with the outcome signed by all parties.
+	// has to verify, with the outcome signed by all parties, not to be revoked, and to be of
+	// the session's last end.
 	Recording(ctx context.Context, receipt wire.Value) (BridgeCalls, error)
 }
 
@@ -225,7 +229,14 @@ func (n *Node) Recording(ctx context.Context, receipt wire.Value) (BridgeCalls, 
 	if !c.Enabled {
 		return calls, n.failed(errBridgeOff)
 	}
-	a, report := attest.Verifier{Keys: n, Now: n.now()}.VerifyAttestation(receipt, attest.OutcomeBound())
+	f, err := n.verifier(n.now())
+	if err != nil {
+		return calls, n.failed(err)
+	}
+	a, report := f.VerifyAttestation(receipt, attest.OutcomeBound())
+	if report.Err() == nil { // nor deals anybody with itself
+		_, report = reputation.VerifyReceipt(f, receipt)
+	}
 	switch report.Outcome() {
 	case wire.Failed:
 		return calls, n.failed(report.Err())
@@ -235,6 +246,12 @@ func (n *Node) Recording(ctx context.Context, receipt wire.Value) (BridgeCalls, 
 	own := slices.IndexFunc(a.Parties, func(p attest.Party) bool { return isSame(p.Agent, n.agent) && isDealing(protocol.Role(p.Role)) })
 	if own < 0 {
 		return calls, refuse(CodePolicy, "this agent neither agreed nor refused to in that receipt: it is no initiator and no responder")
+	}
+	switch later, err := n.endedAgain(f, a); {
+	case err != nil:
+		return calls, n.failed(err)
+	case later:
+		return calls, refuse(CodePolicy, "the session went on, and has a later receipt: only the last one is recorded")
 	}
 	calls.Session = a.Session
 	switch me, ok := c.in(n.agent); {
@@ -246,6 +263,25 @@ func (n *Node) Recording(ctx context.Context, receipt wire.Value) (BridgeCalls, 
 		calls.Records, err = c.records(a, own, me)
 	}
 	return calls, n.failed(err)
+}
+
+// endedAgain reports whether a session has a receipt of this agent of a later end than that
+// of a receipt.
+func (n *Node) endedAgain(f attest.Verifier, a *attest.Attestation) (bool, error) {
+	for e, err := range n.artifacts.List(store.Filter{Kind: receiptKind, Agent: n.agent, Session: string(a.Session)}) {
+		switch {
+		case errors.Is(err, store.ErrDamaged):
+			continue
+		case err != nil:
+			return false, err
+		case e.Unverified || messagesOf(e.Value) <= a.MessageCount:
+			continue
+		}
+		if _, report := reputation.VerifyReceipt(f, e.Value); report.Err() == nil {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // results are the results of Sanctuary.

@@ -9,7 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/concordia-node/concordia/attest"
 	"github.com/concordia-node/concordia/node"
+	"github.com/concordia-node/concordia/session"
 	"github.com/concordia-node/concordia/wire"
 )
 
@@ -150,6 +152,40 @@ func TestRecording(t *testing.T) {
 	must[node.BridgeConfig](w)(seller.ConfigureBridge(w.ctx, node.BridgeConfig{Enabled: true}))
 	if calls, err := seller.Recording(w.ctx, receipt); err != nil || calls.Skipped == "" || len(calls.Records) != 0 {
 		t.Errorf("without records: %+v, %v", calls, err)
+	}
+}
+
+// A receipt that is revoked, of an end that did not last, or of a deal of this agent with
+// itself is not recorded.
+func TestRecordingRefuses(t *testing.T) {
+	w := newWorld(t)
+	seller, buyer := w.party("seller", revokedBy("court")), w.party("buyer", nil)
+	seller.on(node.Identity{Agent: agent("seller"), Sanctuary: "id_seller"})
+	_, revoked := w.sold(seller, buyer, wire.Value{})
+	must[node.BridgeCalls](w)(seller.Recording(w.ctx, revoked))
+	w.must(seller.Approve(w.ctx, w.revokes("court", revoked)))
+
+	id := w.begin(node.Opening{}, seller, buyer)
+	buyer.move(id, wire.TypeWithdraw, parsed(`{"reactivatable":true}`))
+	seller.settled(id)
+	buyer.settled(id)
+	first := must[[]wire.Value](w)(seller.Receipts(w.ctx, id))[0]
+	must[node.BridgeCalls](w)(seller.Recording(w.ctx, first))
+	seller.move(id, wire.TypeOffer, price(4))
+	buyer.in(id, session.Active)
+	buyer.move(id, wire.TypeAccept, wire.Value{})
+	seller.settled(id)
+	must[node.BridgeCalls](w)(seller.Recording(w.ctx, must[[]wire.Value](w)(seller.Receipts(w.ctx, id))[1]))
+
+	w.must(seller.SetContact(w.ctx, node.Contact{Agent: "did:web:friend", Keys: []node.ContactKey{{Key: key("seller").Public().String()}}}))
+	own := parsed(strings.ReplaceAll(attest.Countersigned(revoked).With("attestation_id", wire.Text("att_own")).With("session_id", wire.Text("ses_own")).Canonical(), string(agent("buyer")), "did:web:friend"))
+	for _, name := range []wire.AgentID{agent("seller"), "did:web:friend"} {
+		own = must[wire.Value](w)(attest.Countersign(own, name, key("seller")))
+	}
+	for name, v := range map[string]wire.Value{"revoked": revoked, "an end that did not last": first, "with itself": own} {
+		if calls, err := seller.Recording(w.ctx, v); code(err) != node.CodeRule && code(err) != node.CodePolicy {
+			t.Errorf("%s: %v, %v", name, calls.Records, err)
+		}
 	}
 }
 

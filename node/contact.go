@@ -47,11 +47,12 @@ func (n *Node) readContacts() error {
 	if err != nil {
 		return err
 	}
-	return n.useContacts(byID)
+	return n.useContacts(byID, true)
 }
 
-// useContacts makes these the contacts in memory.
-func (n *Node) useContacts(byID map[wire.AgentID]Contact) error {
+// useContacts makes these the contacts in memory. What was verified with their keys is
+// verified again if those have changed.
+func (n *Node) useContacts(byID map[wire.AgentID]Contact, changed bool) error {
 	book := new(resolve.Contacts)
 	for _, c := range byID {
 		if err := addKeys(book, c); err != nil {
@@ -61,7 +62,9 @@ func (n *Node) useContacts(byID map[wire.AgentID]Contact) error {
 	n.contacts.mu.Lock()
 	n.contacts.byID, n.contacts.keys = byID, book.Else(n.opts.Keys)
 	n.contacts.mu.Unlock()
-	n.ledger.forget()
+	if changed {
+		n.ledger.forget()
+	}
 	return nil
 }
 
@@ -149,6 +152,11 @@ func (n *Node) changeContacts(ctx context.Context, id wire.AgentID, c *Contact) 
 	}
 	n.contacts.mu.RUnlock()
 	before, had := byID[plain]
+	var keys []ContactKey
+	if c != nil {
+		keys = c.Keys
+	}
+	sameKey := func(a, b ContactKey) bool { return a.Key == b.Key && a.From.Equal(b.From) && a.Until.Equal(b.Until) }
 	var err error
 	switch {
 	case c != nil && !had && len(byID) >= maxContacts:
@@ -163,7 +171,7 @@ func (n *Node) changeContacts(ctx context.Context, id wire.AgentID, c *Contact) 
 		err = n.disk.delete(ctx, bucketContacts, string(plain))
 	}
 	if err == nil {
-		err = n.useContacts(byID)
+		err = n.useContacts(byID, !slices.EqualFunc(before.Keys, keys, sameKey))
 	}
 	if err != nil {
 		return n.failed(err)

@@ -23,6 +23,7 @@
 //	market.go, mail.go   what the home relay is used for beside sessions
 //	mailbox.go, post.go, archive.go   mail: what comes, what is sent and read, what is kept
 //	ledger.go, issue.go, report.go   what receipts prove, what is shown of them, and to whom
+//	revocation.go   what does not stand any more
 //	evidence.go, bridge.go   what is made of sessions
 //	adoption.go, efficiency.go   what is done where there are none, and how that compares
 //	local*.go     the API for other processes; share.go: one directory, many processes

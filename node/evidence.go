@@ -19,6 +19,10 @@ type Evidence interface {
 	// changes nothing. Receipts of own sessions are there by themselves.
 	Ingest(ctx context.Context, artifact wire.Value) (Ingested, error)
 
+	// Revoked says whether a revocation record that this node keeps counts against a mandate
+	// or an approval receipt, of which nothing is verified. Of what is neither it is false.
+	Revoked(ctx context.Context, artifact wire.Value) (bool, error)
+
 	// Score says what the evidence proves of an agent (SPEC §9.6.7). Of one whose key this
 	// node does not know it proves nothing.
 	Score(ctx context.Context, q Question) (Standing, error)
@@ -28,8 +32,9 @@ type Evidence interface {
 	Answer(ctx context.Context, q Question) (wire.Value, error)
 
 	// Bundle signs a bundle of own receipts that stand, and keeps it (SPEC §9.6.6a): of a
-	// session that ended more than once the last one, and at most attest.MaxReceipts, the
-	// newest.
+	// session that ended more than once the last one, if that is meant, and at most
+	// attest.MaxReceipts, the newest. Of what others added to a receipt later it has the
+	// counterparty's word on the fulfillment of that deal, and nothing else.
 	Bundle(ctx context.Context, f ReceiptFilter) (Issued, error)
 
 	// Bundles returns the bundles that are kept, newest first, without the artifacts.
@@ -58,6 +63,8 @@ type Evidence interface {
 const (
 	MaxEvidence = 20_000 // receipts, in all their versions, and fulfillment attestations
 	MaxIssued   = 100    // of each kind
+
+	MaxEvidenceSize = 64 << 10 // bytes of one that is taken in: a receipt of as many parties as there can be fits
 )
 
 // Ingested is what became of a piece of evidence.
@@ -208,6 +215,7 @@ var (
 	opIngest = takes("ingest", func(ctx context.Context, api API, in ingestArgs) (Ingested, error) {
 		return api.Ingest(ctx, in.Artifact)
 	})
+	opRevoked = asks("revoked", func(ctx context.Context, api API, in ingestArgs) (bool, error) { return api.Revoked(ctx, in.Artifact) })
 	opScore   = asks("score", func(ctx context.Context, api API, q Question) (Standing, error) { return api.Score(ctx, q) })
 	opAnswer  = asks("answer", func(ctx context.Context, api API, q Question) (wire.Value, error) { return api.Answer(ctx, q) })
 	opBundle  = takes("bundle", func(ctx context.Context, api API, f ReceiptFilter) (Issued, error) { return api.Bundle(ctx, f) })
@@ -223,11 +231,16 @@ var (
 	opReport = takes("report", func(ctx context.Context, api API, r Reporting) (Reported, error) { return api.Report(ctx, r) })
 )
 
-var evidenceOperations = []*operation{opIngest, opScore, opAnswer, opBundle, opBundles, opCompetence, opEnvelope, opArtifact, opReport}
+var evidenceOperations = []*operation{opIngest, opRevoked, opScore, opAnswer, opBundle, opBundles, opCompetence, opEnvelope, opArtifact, opReport}
 
 // Ingest implements [API].
 func (r *Remote) Ingest(ctx context.Context, artifact wire.Value) (Ingested, error) {
 	return ask[Ingested](ctx, r, opIngest, ingestArgs{artifact})
+}
+
+// Revoked implements [API].
+func (r *Remote) Revoked(ctx context.Context, artifact wire.Value) (bool, error) {
+	return ask[bool](ctx, r, opRevoked, ingestArgs{artifact})
 }
 
 // Score implements [API].

@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -221,6 +222,133 @@ func TestEvidenceChanges(t *testing.T) {
 	}
 }
 
+// A word on the fulfillment that its signer takes back does not count, before a restart and
+// after it.
+func TestEvidenceIsTakenBack(t *testing.T) {
+	w := newWorld(t)
+	seller, buyer, other := w.party("seller", nil), w.party("buyer", nil), w.party("other", nil)
+	_, receipt := w.sold(seller, buyer, wire.Value{})
+	must[node.Ingested](w)(other.Ingest(w.ctx, receipt))
+	before := w.score(other, "seller")
+	said := must[wire.Value](w)(w.issuer("buyer").Fulfillment(encoded(wire.M{
+		"agreement_attestation_id": attest.AttestationURN(idOf(receipt)), "fulfillment": wire.M{"status": "failed"}, "meta": wire.M{"mediator_invoked": false},
+	})))
+	must[node.Ingested](w)(other.Ingest(w.ctx, said))
+	if s := w.score(other, "seller"); s.Overall >= before.Overall {
+		t.Errorf("before the word %+v, after it %+v", before, s)
+	}
+	id, _ := said.Get("id")
+	w.must(other.Approve(w.ctx, must[wire.Value](w)(w.issuer("buyer").Revocation(encoded(wire.M{
+		"revoked_artifact_id": id.Text(), "revoked_artifact_type": "attestation", "reason": "it came after all",
+	})))))
+	for _, when := range []string{"taken back", "after a restart"} {
+		if s := w.score(other, "seller"); s.Overall != before.Overall || s.Figures.FulfillmentRate != before.Figures.FulfillmentRate {
+			t.Errorf("%s: %+v, want %+v", when, s, before)
+		}
+		other.restart()
+	}
+}
+
+// Keys that count down when they are asked for one agent, and do something at zero.
+type hookedKeys struct {
+	wire.Keys
+	of    wire.AgentID
+	after *int
+	do    *func()
+}
+
+func (k hookedKeys) Key(a wire.AgentID, at time.Time) (wire.PublicKey, error) {
+	if a == k.of && *k.do != nil {
+		if *k.after--; *k.after == 0 {
+			do := *k.do
+			*k.do = nil
+			do()
+		}
+	}
+	return k.Keys.Key(a, at)
+}
+
+// All evidence is verified again when other keys count, and not when a contact gets another
+// name.
+func TestEvidenceIsReadForKeys(t *testing.T) {
+	w := newWorld(t)
+	asked, do := 0, func() {}
+	seller, buyer := w.party("seller", nil), w.party("buyer", nil)
+	other := w.party("other", func(o *node.Options) { o.Keys = hookedKeys{wire.DIDKeys{}, agent("buyer"), &asked, &do} })
+	_, receipt := w.sold(seller, buyer, wire.Value{})
+	must[node.Ingested](w)(other.Ingest(w.ctx, receipt))
+	asks := func(c node.Contact) int {
+		w.must(other.SetContact(w.ctx, c))
+		before := asked
+		w.score(other, "seller")
+		return before - asked
+	}
+	with := []node.ContactKey{{Key: key("dora").Public().String()}}
+	for _, test := range []struct {
+		name  string
+		c     node.Contact
+		reads bool
+	}{
+		{"no keys", node.Contact{Agent: "did:web:dora"}, false},
+		{"another name", node.Contact{Agent: "did:web:dora", Name: "Dora"}, false},
+		{"a key", node.Contact{Agent: "did:web:dora", Keys: with}, true},
+		{"the same key", node.Contact{Agent: "did:web:dora", Name: "D", Keys: with}, false},
+		{"none again", node.Contact{Agent: "did:web:dora"}, true},
+	} {
+		if n := asks(test.c); (n > 0) != test.reads {
+			t.Errorf("%s: the key of a party is asked for %d times", test.name, n)
+		}
+	}
+}
+
+// What is revoked, or of somebody whom the owner forgets, just while it is verified does
+// not count.
+func TestEvidenceRaces(t *testing.T) {
+	w := newWorld(t)
+	keys := wire.KeyMap{"did:web:seller": key("seller").Public(), "did:web:buyer": key("buyer").Public()}
+	as := func(id wire.AgentID) func(*node.Options) {
+		return func(o *node.Options) { o.Agent, o.Keys = id, keys }
+	}
+	var do func()
+	var after int
+	seller, buyer := w.party("seller", as("did:web:seller")), w.party("buyer", as("did:web:buyer"))
+	other := w.party("other", func(o *node.Options) {
+		o.Policy.Revokers = []wire.AgentID{agent("court")}
+		o.Keys = hookedKeys{wire.AnyKeys{wire.KeyMap{"did:web:buyer": key("buyer").Public()}, wire.DIDKeys{}}, "did:web:buyer", &after, &do}
+	})
+	ask := func() node.Standing {
+		return must[node.Standing](w)(other.Score(w.ctx, node.Question{Subject: "did:web:buyer"}))
+	}
+	contact := node.Contact{Agent: "did:web:seller", Keys: []node.ContactKey{{Key: key("seller").Public().String()}}}
+	for _, test := range []struct {
+		name    string
+		happens func(receipt wire.Value)
+	}{
+		{"revoked", func(r wire.Value) { w.must(other.Approve(w.ctx, w.revokes("court", r))) }},
+		{"forgotten", func(wire.Value) { w.must(other.RemoveContact(w.ctx, "did:web:seller")) }},
+	} {
+		w.must(other.SetContact(w.ctx, contact))
+		_, receipt := w.sold(seller, buyer, wire.Value{})
+		asked, counted := 1<<30, func() {}
+		f := attest.Verifier{Keys: hookedKeys{keys, "did:web:buyer", &asked, &counted}, Now: w.now()}
+		if _, report := reputation.VerifyReceipt(f, receipt); report.Err() != nil {
+			t.Fatal(report.Err())
+		}
+		before := ask()
+		after, do = 1<<30-asked, func() { // the last time that it is asked in verifying it
+			test.happens(receipt)
+			ask()
+		}
+		must[node.Ingested](w)(other.Ingest(w.ctx, receipt))
+		if do != nil {
+			t.Fatal("it did not happen")
+		}
+		if s := ask(); s.Figures.Negotiations != before.Figures.Negotiations {
+			t.Errorf("%s: %+v", test.name, s)
+		}
+	}
+}
+
 // There is no more evidence of others than a node keeps; own receipts come in beyond.
 func TestEvidenceIsBounded(t *testing.T) {
 	w := newWorld(t)
@@ -242,6 +370,42 @@ func TestEvidenceIsBounded(t *testing.T) {
 	}
 	if s := w.score(other, "seller"); s.Figures.Agreements != 1 {
 		t.Errorf("what was refused counts: %+v", s)
+	}
+}
+
+// What others hand in is bounded in bytes; a receipt of as many parties as there can be fits.
+func TestEvidenceSize(t *testing.T) {
+	w := newWorld(t)
+	seller, buyer, other := w.party("seller", nil), w.party("buyer", nil), w.party("other", nil)
+	_, receipt := w.sold(seller, buyer, wire.Value{})
+	sign := func(v wire.Value, names ...string) wire.Value {
+		for _, name := range names {
+			v = must[wire.Value](w)(attest.Countersign(v, agent(name), key(name)))
+		}
+		return v
+	}
+	parties, _ := receipt.Get("parties")
+	witness, _ := parties.At("1")
+	names := []string{"seller", "buyer"}
+	var list []wire.Value
+	for _, p := range parties.Elems() {
+		list = append(list, p)
+	}
+	for i := len(names); i < attest.MaxParties; i++ {
+		names = append(names, fmt.Sprint("w", i))
+		list = append(list, witness.With("agent_id", wire.Text(string(agent(names[i])))).With("role", wire.Text("witness")))
+	}
+	crowd := sign(attest.Countersigned(receipt.With("parties", encoded(list))), names...)
+	if in := must[node.Ingested](w)(other.Ingest(w.ctx, crowd)); in.Status != node.IngestNew {
+		t.Errorf("of %d parties, %d bytes: %+v", len(names), len(crowd.Canonical()), in)
+	}
+	var references []wire.M
+	for i := range 30 {
+		references = append(references, wire.M{"type": "receipt", "id": fmt.Sprintf("%d_%s", i, strings.Repeat("x", 200)), "relationship": "references", "extensions": wire.M{"x": strings.Repeat("y", 3000)}})
+	}
+	large := sign(attest.Countersigned(receipt.With("references", encoded(references))), "seller", "buyer")
+	if _, err := other.Ingest(w.ctx, large); code(err) != node.CodeRefused {
+		t.Errorf("of %d bytes: %v", len(large.Canonical()), err)
 	}
 }
 

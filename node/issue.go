@@ -1,10 +1,12 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/concordia-node/concordia/attest"
 	"github.com/concordia-node/concordia/attest/reputation"
@@ -32,15 +34,17 @@ const maxShownReceipts = store.MaxSize - 1<<20
 // An ownReceipt is a receipt of which this agent is a party.
 type ownReceipt struct {
 	*attest.Attestation
-	value wire.Value
+	value  wire.Value
+	stored time.Time
 }
 
 var errNoReceipts = refuse(CodeNotFound, "there is no receipt of this agent that fits and stands")
 
 // ownReceipts returns the receipts of this agent that stand, oldest first: of each session
-// the one of how it ended last, in its fullest version. leftOut is how many there are
-// besides that cannot be shown with them.
-func (n *Node) ownReceipts(f ReceiptFilter) (list []ownReceipt, leftOut int, err error) {
+// the one of how it ended last, if that is meant; of those, the newest that can be shown
+// together. leftOut is how many there are besides, of which those that are too many were
+// not verified.
+func (n *Node) ownReceipts(ctx context.Context, f ReceiptFilter) (list []ownReceipt, leftOut int, err error) {
 	v, err := n.verifier(n.now())
 	if err != nil {
 		return nil, 0, err
@@ -48,74 +52,123 @@ func (n *Node) ownReceipts(f ReceiptFilter) (list []ownReceipt, leftOut int, err
 	if f.Category != "" && attest.CheckCategory(f.Category) != nil {
 		return nil, 0, refuse(CodeBadRequest, "the category is none")
 	}
-	last := map[wire.SessionID]ownReceipt{}
-	filter := store.Filter{Kind: receiptKind, Agent: n.agent, Session: string(f.Session), Since: f.After, Until: f.Before}
-	for e, err := range n.artifacts.List(filter) {
-		if errors.Is(err, store.ErrDamaged) {
-			n.log.Warn("a receipt is damaged", "hash", e.Hash)
-			continue
-		}
-		if err != nil {
-			return nil, 0, err
-		}
-		if e.Unverified || e.Fuller != (wire.Hash{}) {
-			continue
-		}
-		a, err := attest.ReadAttestation(e.Value)
-		if err != nil || !f.fits(a) {
-			continue
-		}
-		if _, report := reputation.VerifyReceipt(v, e.Value); report.Err() != nil {
-			continue // it is revoked, or a party is not known any more
-		}
-		if !slices.ContainsFunc(a.Parties, func(p attest.Party) bool { return p.Agent == n.agent }) {
-			leftOut++
-			continue
-		}
-		if had, ok := last[a.Session]; !ok || messagesOf(e.Value) >= messagesOf(had.value) {
-			last[a.Session] = ownReceipt{a, e.Value}
-		}
+	sessions, leftOut, err := n.sessionReceipts(ctx, f)
+	if err != nil {
+		return nil, 0, err
 	}
 	ids := map[string]bool{}
-	for _, r := range last {
-		if ids[r.ID] { // one of them would not be shown
+	room := room{attest.MaxReceipts, maxShownReceipts}
+	for _, of := range sessions {
+		if ctx.Err() != nil {
+			return nil, 0, context.Cause(ctx)
+		}
+		at := 0
+		if room.receipts > 0 {
+			at = slices.IndexFunc(of, func(r ownReceipt) bool { // others are revoked, or a party is not known any more
+				_, report := reputation.VerifyReceipt(v, r.value)
+				return report.Err() == nil
+			})
+		}
+		if at < 0 || !f.fits(of[at].Attestation) {
+			continue
+		}
+		r := of[at]
+		if ids[r.ID] || !room.take(r.value) { // of two with one id one would not be shown
 			leftOut++
 			continue
 		}
 		ids[r.ID] = true
 		list = append(list, r)
 	}
-	slices.SortFunc(list, func(a, b ownReceipt) int {
-		if c := a.Time.Compare(b.Time); c != 0 {
-			return c
-		}
-		return strings.Compare(a.ID, b.ID)
-	})
-	many := len(list)
-	list = newest(list, attest.MaxReceipts, maxShownReceipts)
-	leftOut += many - len(list)
 	if len(list) == 0 {
 		return nil, leftOut, errNoReceipts
 	}
+	slices.SortFunc(list, older)
 	return list, leftOut, nil
 }
 
-// newest returns the end of a list that has at most most receipts, of at most size bytes
-// together.
-func newest(list []ownReceipt, most, size int) []ownReceipt {
-	first := len(list)
-	for first > max(0, len(list)-most) && size >= len(list[first-1].value.Canonical()) {
-		first--
-		size -= len(list[first].value.Canonical())
+// A room is what a bundle or a proof can show besides.
+type room struct{ receipts, bytes int }
+
+// take reports whether a receipt can be shown. After one that cannot there is no more room:
+// what is shown has no gap.
+func (r *room) take(receipt wire.Value) bool {
+	size := len(receipt.Canonical())
+	if r.receipts == 0 || r.bytes < size {
+		r.receipts = 0
+		return false
 	}
-	return list[first:]
+	r.receipts, r.bytes = r.receipts-1, r.bytes-size
+	return true
+}
+
+func older(a, b ownReceipt) int {
+	return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.ID, b.ID), strings.Compare(a.value.Canonical(), b.value.Canonical()))
+}
+
+// sessionReceipts returns the receipts of this agent session by session, the newest session
+// first, and of each the one first that says how it ended last, in the version that tells
+// most: nothing of it is verified. leftOut is how many of those that are meant name this
+// agent in another spelling.
+func (n *Node) sessionReceipts(ctx context.Context, f ReceiptFilter) (sessions [][]ownReceipt, leftOut int, err error) {
+	byID := map[wire.SessionID][]ownReceipt{}
+	for e, err := range n.artifacts.List(store.Filter{Kind: receiptKind, Agent: n.agent, Session: string(f.Session)}) {
+		switch {
+		case ctx.Err() != nil:
+			return nil, 0, context.Cause(ctx)
+		case errors.Is(err, store.ErrDamaged):
+			n.log.Warn("a receipt is damaged", "hash", e.Hash)
+			continue
+		case err != nil:
+			return nil, 0, err
+		case e.Unverified:
+			continue
+		}
+		a, err := attest.ReadAttestation(e.Value)
+		switch {
+		case err != nil:
+		case slices.ContainsFunc(a.Parties, func(p attest.Party) bool { return p.Agent == n.agent }):
+			byID[a.Session] = append(byID[a.Session], ownReceipt{a, e.Value, e.Stored})
+		case e.Fuller == wire.Hash{} && f.fits(a):
+			leftOut++
+		}
+	}
+	for _, of := range byID {
+		slices.SortFunc(of, func(a, b ownReceipt) int {
+			return cmp.Or(
+				cmp.Compare(messagesOf(b.value), messagesOf(a.value)), b.Time.Compare(a.Time), strings.Compare(a.ID, b.ID),
+				cmp.Compare(n.tells(b), n.tells(a)), a.stored.Compare(b.stored), older(a, b))
+		})
+		sessions = append(sessions, of)
+	}
+	slices.SortFunc(sessions, func(a, b []ownReceipt) int { return older(b[0], a[0]) })
+	return sessions, leftOut, nil
+}
+
+// tells ranks versions of one receipt. Fulfillments and witnesses are added to it later, by
+// anybody: one that counts is the counterparty's own word on this deal, and no better than
+// the worst that it said. All else may be a stranger's, and is shown only if there is nothing
+// without. Of equals the one that came first is shown.
+func (n *Node) tells(r ownReceipt) int {
+	by, honored, ok := r.Statement()
+	agrees := ok && honored == strings.HasPrefix(r.Fulfillment.Status, "fulfilled")
+	switch {
+	case r.Fulfillment == nil:
+		return 1
+	case !agrees || isSame(by, n.agent):
+		return 0
+	case honored:
+		return 2
+	}
+	return 3
 }
 
 // fits reports whether a receipt is of the kind that is meant.
 func (f *ReceiptFilter) fits(a *attest.Attestation) bool {
 	with := func(p attest.Party) bool { return wire.PlainDIDKey(p.Agent) == wire.PlainDIDKey(f.With) }
+	during := !a.Time.Before(f.After) && (f.Before.IsZero() || a.Time.Before(f.Before))
 	category := f.Category == "" || a.Meta.Category == f.Category || strings.HasPrefix(a.Meta.Category, f.Category+".")
-	return category && (f.With == "" || slices.ContainsFunc(a.Parties, with))
+	return during && category && (f.With == "" || slices.ContainsFunc(a.Parties, with))
 }
 
 func valuesOf(list []ownReceipt) []wire.Value {
@@ -135,7 +188,7 @@ const (
 
 // Bundle implements [API].
 func (n *Node) Bundle(ctx context.Context, f ReceiptFilter) (Issued, error) {
-	list, leftOut, err := n.ownReceipts(f)
+	list, leftOut, err := n.ownReceipts(ctx, f)
 	if err != nil {
 		return Issued{}, n.failed(err)
 	}
@@ -150,7 +203,7 @@ func (n *Node) Bundle(ctx context.Context, f ReceiptFilter) (Issued, error) {
 
 // Competence implements [API].
 func (n *Node) Competence(ctx context.Context, reveal int) (Issued, error) {
-	list, leftOut, err := n.ownReceipts(ReceiptFilter{})
+	list, leftOut, err := n.ownReceipts(ctx, ReceiptFilter{})
 	if err != nil {
 		return Issued{}, n.failed(err)
 	}
@@ -171,7 +224,7 @@ func (n *Node) Competence(ctx context.Context, reveal int) (Issued, error) {
 }
 
 // receiptOf returns the receipt of a session that all parties signed, of how it stands.
-func (n *Node) receiptOf(id wire.SessionID) (ownReceipt, error) {
+func (n *Node) receiptOf(ctx context.Context, id wire.SessionID) (ownReceipt, error) {
 	var rec record
 	switch known, err := n.disk.get(bucketSessions, string(id), &rec); {
 	case err != nil:
@@ -182,7 +235,7 @@ func (n *Node) receiptOf(id wire.SessionID) (ownReceipt, error) {
 	if n.summary(&rec).Receipt != ReceiptDone {
 		return ownReceipt{}, refuse(CodeNotAgreed, "the session has no receipt yet that all parties signed")
 	}
-	list, _, err := n.ownReceipts(ReceiptFilter{Session: id})
+	list, _, err := n.ownReceipts(ctx, ReceiptFilter{Session: id})
 	if err != nil {
 		return ownReceipt{}, err
 	}
@@ -215,8 +268,10 @@ func (n *Node) Envelope(ctx context.Context, e Enveloping) (Issued, error) {
 		return Issued{}, refuse(CodeBadRequest, "this agent's key is of another algorithm")
 	case len(e.References) > maxReferrals:
 		return Issued{}, refuse(CodeBadRequest, "an envelope has at most 32 references")
+	case slices.ContainsFunc(e.References, func(r Referral) bool { return r.Kind == "source_session" }):
+		return Issued{}, refuse(CodeBadRequest, "an envelope refers to its own session as the source, and to no other")
 	}
-	receipt, err := n.receiptOf(e.Session)
+	receipt, err := n.receiptOf(ctx, e.Session)
 	if err != nil {
 		return Issued{}, n.failed(err)
 	}
@@ -262,17 +317,23 @@ func (n *Node) issued(ctx context.Context, kind string, v wire.Value, report wir
 	if err != nil {
 		return Issued{}, n.failed(err)
 	}
-	var all []wire.Hash
+	var all []store.Entry
 	for e, err := range n.artifacts.List(store.Filter{Kind: kind, Agent: n.agent}) {
 		if err != nil && !errors.Is(err, store.ErrDamaged) {
 			return Issued{}, n.failed(err)
 		}
 		if e.Hash != v.Hash() {
-			all = append(all, e.Hash)
+			e.Value = wire.Value{}
+			all = append(all, e)
 		}
 	}
 	if over := len(all) - (MaxIssued - 1); over > 0 {
-		if _, err := n.artifacts.Delete(ctx, all[:over]...); err != nil {
+		slices.SortStableFunc(all, byStored) // a proof says no time
+		var gone []wire.Hash
+		for _, e := range all[:over] {
+			gone = append(gone, e.Hash)
+		}
+		if _, err := n.artifacts.Delete(ctx, gone...); err != nil {
 			return Issued{}, n.failed(err)
 		}
 	}
@@ -280,6 +341,8 @@ func (n *Node) issued(ctx context.Context, kind string, v wire.Value, report wir
 	made.LeftOut, made.Artifact = leftOut, v
 	return made, nil
 }
+
+func byStored(a, b store.Entry) int { return a.Stored.Compare(b.Stored) }
 
 // describe says of an artifact what a list does.
 func describe(kind string, v wire.Value) Issued {
@@ -309,7 +372,11 @@ func describe(kind string, v wire.Value) Issued {
 
 // Bundles implements [API].
 func (n *Node) Bundles(context.Context) ([]Issued, error) {
-	list := []Issued{}
+	type stored struct {
+		Issued
+		at time.Time
+	}
+	var all []stored
 	for e, err := range n.artifacts.List(store.Filter{Kind: bundleKind, Agent: n.agent}) {
 		if errors.Is(err, store.ErrDamaged) {
 			continue
@@ -317,9 +384,13 @@ func (n *Node) Bundles(context.Context) ([]Issued, error) {
 		if err != nil {
 			return nil, n.failed(err)
 		}
-		list = append(list, describe(bundleKind, e.Value))
+		all = append(all, stored{describe(bundleKind, e.Value), e.Stored})
 	}
-	slices.Reverse(list)
+	slices.SortStableFunc(all, func(a, b stored) int { return b.at.Compare(a.at) })
+	list := []Issued{}
+	for _, b := range all {
+		list = append(list, b.Issued)
+	}
 	return list, nil
 }
 

@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,6 +45,8 @@ func TestBundle(t *testing.T) {
 	seller.in(id, session.Dormant)
 	seller.settled(id)
 	buyer.settled(id)
+	ended := w.now()
+	w.forward(time.Hour)
 	seller.move(id, wire.TypeOffer, price(4))
 	buyer.in(id, session.Active)
 	if _, err := seller.Envelope(w.ctx, node.Enveloping{Session: id}); code(err) != node.CodeNotAgreed {
@@ -73,6 +76,7 @@ func TestBundle(t *testing.T) {
 		{"from the first on", node.ReceiptFilter{After: first}, []wire.Value{cameras, lens, twice}},
 		{"before the second", node.ReceiptFilter{Before: first.Add(30 * time.Minute)}, []wire.Value{cameras}},
 		{"before the first", node.ReceiptFilter{Before: first}, nil},
+		{"before a session ended again", node.ReceiptFilter{Before: ended.Add(time.Minute)}, []wire.Value{cameras, lens}},
 		{"one session", node.ReceiptFilter{Session: id}, []wire.Value{twice}},
 	} {
 		w.forward(time.Second) // they are listed by it
@@ -101,7 +105,7 @@ func TestBundle(t *testing.T) {
 	}
 
 	list := must[[]node.Issued](w)(seller.Bundles(w.ctx))
-	if len(list) != 8 || list[0].Artifact.Kind() != wire.Absent || list[0].Receipts != 1 || !has(list[0].Summary, "unique_counterparties") {
+	if len(list) != 9 || list[0].Artifact.Kind() != wire.Absent || list[0].Receipts != 1 || !has(list[0].Summary, "unique_counterparties") {
 		t.Errorf("%d bundles, the last %+v", len(list), list[0])
 	}
 	seller.restart()
@@ -148,6 +152,70 @@ func TestIssuedIsBounded(t *testing.T) {
 		t.Errorf("the second bundle: %v", err)
 	}
 	must[wire.Value](w)(seller.Artifact(w.ctx, envelope.ID)) // of another kind
+}
+
+// A proof says no time: the one that was made first goes, whatever its hash.
+func TestProofsAreBounded(t *testing.T) {
+	w := newWorld(t)
+	seller, buyer := w.party("seller", nil), w.party("buyer", nil)
+	w.sold(seller, buyer, wire.Value{})
+	const over = 20
+	var all []node.Issued
+	for range node.MaxIssued + over {
+		all = append(all, must[node.Issued](w)(seller.Competence(w.ctx, 0)))
+	}
+	for i, made := range all {
+		if _, err := seller.Artifact(w.ctx, made.ID); (err != nil) != (i < over) {
+			t.Errorf("proof %d of %d: %v", i, len(all), err)
+		}
+	}
+}
+
+// Others add fulfillments and witnesses to a receipt, or what looks like it: a bundle has
+// what the counterparty signed of that deal, and else the receipt as it was made.
+func TestBundleHasTheOwnVersion(t *testing.T) {
+	w := newWorld(t)
+	seller, buyer := w.party("seller", nil), w.party("buyer", nil)
+	_, receipt := w.sold(seller, buyer, wire.Value{})
+	_, other := w.sold(seller, buyer, wire.Value{})
+	witnessed := receipt
+	for _, name := range []string{"w1", "w2", "w3"} {
+		witnessed = must[wire.Value](w)(attest.Witness(witnessed, agent(name), key(name)))
+	}
+	confirm := func(by string, of wire.Value, status string) wire.Value {
+		return must[wire.Value](w)(w.issuer(by).Confirm(of, encoded(wire.M{"status": status})))
+	}
+	fulfillment := func(v wire.Value) wire.Value {
+		f, _ := v.Get("fulfillment")
+		return f
+	}
+	honored := confirm("buyer", receipt, "fulfilled")
+	relabeled := fulfillment(honored).With("status", wire.Text("disputed")).With("disputes", parsed(`[{"term_id":"lens","complainant_agent_id":"x","description":"a fraud"}]`))
+	denied := confirm("buyer", receipt, "disputed")
+	for _, step := range []struct {
+		name   string
+		ingest wire.Value
+		want   wire.Value
+	}{
+		{"with witnesses", witnessed, receipt},
+		{"with the own word", confirm("seller", receipt, "fulfilled"), receipt},
+		{"with a word on another deal", receipt.With("fulfillment", fulfillment(confirm("buyer", other, "fulfilled"))), receipt},
+		{"with a word that a stranger relabeled", witnessed.With("fulfillment", relabeled), receipt},
+		{"with the word of the counterparty", honored, honored},
+		{"with its word and witnesses", witnessed.With("fulfillment", fulfillment(honored)), honored},
+		{"with a worse one", denied, denied},
+		{"with a better one again", confirm("buyer", receipt, "fulfilled_with_mediation"), denied},
+	} {
+		w.forward(time.Second)
+		if in := must[node.Ingested](w)(seller.Ingest(w.ctx, step.ingest)); in.Status != node.IngestNew {
+			t.Errorf("%s: %+v", step.name, in)
+		}
+		made := must[node.Issued](w)(seller.Bundle(w.ctx, node.ReceiptFilter{}))
+		list, _ := made.Artifact.Get("attestations")
+		if made.Receipts != 2 || !strings.Contains(list.Canonical(), step.want.Canonical()) {
+			t.Errorf("%s: the bundle has\n%s\nwant\n%s", step.name, list, step.want)
+		}
+	}
 }
 
 // A competence proof reveals as many of the newest as is said, and proves its figures if
@@ -210,6 +278,7 @@ func TestEnvelope(t *testing.T) {
 		{"another algorithm", node.Enveloping{Algorithm: wire.ES256}, node.CodeBadRequest},
 		{"about somebody else", node.Enveloping{Subject: agent("stranger")}, node.CodeBadRequest},
 		{"seen by whom", node.Enveloping{Visibility: "everybody"}, node.CodeRule},
+		{"another source", node.Enveloping{References: []node.Referral{{Kind: "source_session", URN: "urn:concordia:session:ses_other"}}}, node.CodeBadRequest},
 		{"a reference to nothing", node.Enveloping{References: []node.Referral{{Kind: "mandate"}}}, node.CodeRule},
 		{"too many references", node.Enveloping{References: slices.Repeat([]node.Referral{referral}, 33)}, node.CodeBadRequest},
 	} {

@@ -25,6 +25,7 @@ type ledger struct {
 	fault   error                // of the last reading
 	keys    int                  // how often other keys counted
 	came    []reputationEvidence // while somebody reads
+	gone    map[wire.Hash]bool   // the same
 }
 
 // A reputationEvidence is evidence with the artifact that it is of.
@@ -38,16 +39,25 @@ func (l *ledger) add(e reputationEvidence) {
 	l.kept[e.hash] = true
 }
 
-// heard takes evidence in that is on disk.
-func (l *ledger) heard(e reputationEvidence) {
+// heard takes evidence in that is on disk and was verified with the keys of a time. If
+// those do not count any more, it is read again.
+func (l *ledger) heard(e reputationEvidence, keys int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
+	case l.keys != keys:
 	case l.reading != nil:
 		l.came = append(l.came, e)
 	case l.known != nil:
 		l.add(e)
 	}
+}
+
+// counting says which keys count.
+func (l *ledger) counting() int {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.keys
 }
 
 // isIdle reports whether nobody has asked for the ledger: whoever does reads what is on
@@ -64,6 +74,20 @@ func (l *ledger) forget() {
 	defer l.mu.Unlock()
 	l.known, l.kept = nil, nil
 	l.keys++
+}
+
+// lost has the ledger be read again if it has that evidence, for it cannot be taken out. Of
+// what is being read it is left out.
+func (l *ledger) lost(hash wire.Hash) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.reading != nil:
+		l.gone[hash] = true
+	case l.kept[hash]:
+		l.known, l.kept = nil, nil
+		l.keys++
+	}
 }
 
 // withLedger calls f with the ledger, which nobody changes meanwhile.
@@ -92,7 +116,7 @@ func (n *Node) awaitLedger(ctx context.Context) error {
 	}
 	if l.reading == nil {
 		done := make(chan struct{})
-		l.reading, l.came, l.fault = done, nil, nil
+		l.reading, l.came, l.gone, l.fault = done, nil, map[wire.Hash]bool{}, nil
 		if !n.begin(func(ctx context.Context) { n.readLedger(ctx); close(done) }) {
 			l.reading = nil
 			l.mu.Unlock()
@@ -113,12 +137,9 @@ func (n *Node) awaitLedger(ctx context.Context) error {
 
 // readLedger reads the ledger from disk.
 func (n *Node) readLedger(ctx context.Context) {
-	l := &n.ledger
-	l.mu.RLock()
-	keys := l.keys
-	l.mu.RUnlock()
+	keys := n.ledger.counting()
 	list, err := n.readEvidence(ctx)
-	l.read(list, keys, err)
+	n.ledger.read(list, keys, err)
 }
 
 // read enters what was read from disk with the keys of a time, and what came meanwhile.
@@ -128,10 +149,12 @@ func (l *ledger) read(list []reputationEvidence, keys int, err error) {
 	if l.fault = err; err == nil && l.keys == keys {
 		l.known, l.kept = new(reputation.Ledger), map[wire.Hash]bool{}
 		for _, e := range append(list, l.came...) {
-			l.add(e)
+			if !l.gone[e.hash] {
+				l.add(e)
+			}
 		}
 	}
-	l.reading, l.came = nil, nil
+	l.reading, l.came, l.gone = nil, nil, nil
 }
 
 // readEvidence verifies all evidence on disk anew, which takes about a millisecond of a
@@ -181,10 +204,11 @@ func (n *Node) listEvidence(ctx context.Context, to chan<- store.Entry) error {
 	return nil
 }
 
-// The kinds of evidence, by the names of SPEC §12.3.
+// The kinds of evidence, and of what takes it back, by the names of SPEC §12.3.
 const (
 	receiptKind     = "attestation"
 	fulfillmentKind = "fulfillment"
+	revocationKind  = "revocation"
 )
 
 func verifyEvidence(f attest.Verifier, kind string, v wire.Value) (*reputation.Evidence, wire.Report) {
@@ -194,18 +218,20 @@ func verifyEvidence(f attest.Verifier, kind string, v wire.Value) (*reputation.E
 	return reputation.VerifyFulfillment(f, v)
 }
 
-// noteReceipt enters an own receipt that was just kept.
-func (n *Node) noteReceipt(receipt wire.Value) {
+// noteEvidence enters evidence that was just kept. It is verified when it is on disk, so
+// that of a revocation that comes at the same time one of the two knows of the other.
+func (n *Node) noteEvidence(kind string, v wire.Value) {
 	if n.ledger.isIdle() {
 		return
 	}
+	keys := n.ledger.counting()
 	f, err := n.verifier(n.now())
 	if err != nil {
 		n.log.Error("a receipt is not entered into the evidence until it is read again", "why", kindOf(err))
 		return
 	}
-	if is, _ := reputation.VerifyReceipt(f, receipt); is != nil {
-		n.ledger.heard(reputationEvidence{receipt.Hash(), is})
+	if is, _ := verifyEvidence(f, kind, v); is != nil {
+		n.ledger.heard(reputationEvidence{v.Hash(), is}, keys)
 	}
 }
 
@@ -218,6 +244,7 @@ func (n *Node) noteRevocation(record wire.Value) error {
 	if n.ledger.isIdle() {
 		return nil
 	}
+	keys := n.ledger.counting()
 	f, err := n.verifier(n.now())
 	if err != nil {
 		return err
@@ -233,12 +260,18 @@ func (n *Node) noteRevocation(record wire.Value) error {
 		return err
 	}
 	for _, id := range ids {
-		for e, err := range n.artifacts.List(store.Filter{Kind: receiptKind, ID: id}) {
-			if err != nil {
+		for e, err := range n.artifacts.List(store.Filter{ID: id}) {
+			switch {
+			case errors.Is(err, store.ErrDamaged), err == nil && (e.Unverified || e.Kind != receiptKind && e.Kind != fulfillmentKind):
+				continue
+			case err != nil:
 				return err
 			}
-			if is, _ := reputation.VerifyReceipt(f, e.Value); is != nil && !e.Unverified {
-				n.ledger.heard(reputationEvidence{e.Hash, is})
+			switch is, report := verifyEvidence(f, e.Kind, e.Value); {
+			case is != nil:
+				n.ledger.heard(reputationEvidence{e.Hash, is}, keys)
+			case report.Err() != nil:
+				n.ledger.lost(e.Hash)
 			}
 		}
 	}
@@ -246,6 +279,8 @@ func (n *Node) noteRevocation(record wire.Value) error {
 }
 
 var errEvidence = refuse(CodeBadRequest, "it is neither a receipt nor a fulfillment attestation")
+
+var errEvidenceSize = refuse(CodeRefused, "it is larger than what a node keeps of others")
 
 // Ingest implements [API].
 func (n *Node) Ingest(ctx context.Context, artifact wire.Value) (Ingested, error) {
@@ -262,6 +297,9 @@ func (n *Node) Ingest(ctx context.Context, artifact wire.Value) (Ingested, error
 		kind, in.ID = fulfillmentKind, text("id")
 	default:
 		return in, errEvidence
+	}
+	if len(artifact.Canonical()) > MaxEvidenceSize {
+		return in, errEvidenceSize
 	}
 	f, err := n.verifier(n.now())
 	if err != nil {
@@ -297,7 +335,7 @@ func (n *Node) Ingest(ctx context.Context, artifact wire.Value) (Ingested, error
 	default:
 		return in, n.failed(answers[0].Err)
 	}
-	n.ledger.heard(reputationEvidence{artifact.Hash(), is})
+	n.noteEvidence(kind, artifact)
 	return in, nil
 }
 

@@ -39,6 +39,7 @@ type Node struct {
 	letters     bell // rung when mail sessions change
 	inbox       inbox
 	ledger      ledger
+	revoked     revocationBook
 
 	beforeSending func() // of tests; may be nil
 

@@ -228,10 +228,8 @@ func (t *Threshold) names(id wire.AgentID) bool {
 
 // verifier verifies what others have signed, with the revocations that are stored.
 func (n *Node) verifier(at time.Time) (attest.Verifier, error) {
-	f := attest.Verifier{Keys: n, Now: at}
-	revoked, _, err := n.artifacts.Revocations(f, n.opts.Policy.revokes)
-	f.Revocations = revoked
-	return f, err
+	revoked, err := n.revocations()
+	return attest.Verifier{Keys: n, Now: at, Revocations: revoked}, err
 }
 
 // revokes reports whether an agent may revoke what others issued.
@@ -342,7 +340,7 @@ func (n *Node) keep(ctx context.Context, v wire.Value) (kind string, err error) 
 		_, report = f.VerifyMandate(v, attest.Use{})
 		report = inForce(report)
 	case has(v, "revocation_id"):
-		kind = "revocation"
+		kind = revocationKind
 		_, report = f.VerifyRevocation(v)
 	case has(v, "artifact_type"):
 		kind = "approval_receipt"
@@ -361,7 +359,10 @@ func (n *Node) keep(ctx context.Context, v wire.Value) (kind string, err error) 
 	if len(answers) == 1 && answers[0].Status == store.Refused {
 		return kind, errors.Join(errKind, answers[0].Err)
 	}
-	if kind == "revocation" {
+	if kind == revocationKind {
+		if answers[0].Status != store.Known {
+			n.revoked.keep(v)
+		}
 		err = n.noteRevocation(v)
 	}
 	return kind, err

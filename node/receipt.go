@@ -278,7 +278,7 @@ func (n *Node) completeReceipt(ctx context.Context, l *live) error {
 	if _, err := n.artifacts.Add(ctx, n.now(), false, store.Candidate{Value: receipt, Kind: receiptKind, Report: report}); err != nil {
 		return err
 	}
-	n.noteReceipt(receipt)
+	n.noteEvidence(receiptKind, receipt)
 	next.Done, next.Signatures = tip, nil
 	var ch change
 	ch.notice(ReceiptCompleted, "", "")

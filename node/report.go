@@ -74,13 +74,9 @@ func (n *Node) cosigned(r ownReceipt) (wire.Value, error) {
 	if err != nil {
 		return none, err
 	}
-	told := r.Attestation
-	if f := told.Fulfillment; f != nil {
-		if by, _ := f.Confirmation(); by == n.agent { // one's own word
-			if told, err = attest.ReadAttestation(r.value.Without("fulfillment")); err != nil {
-				return none, err
-			}
-		}
+	told, err := n.confirmed(r)
+	if err != nil {
+		return none, err
 	}
 	v, err := attest.Cosigned(told, n.agent, key)
 	if err != nil {
@@ -93,6 +89,21 @@ func (n *Node) cosigned(r ownReceipt) (wire.Value, error) {
 	return v.With("parties", parties.WithElem(0, publisher.With("agent_id", did))), nil
 }
 
+// confirmed returns a receipt with what the counterparty signed of its fulfillment and no more:
+// the status beside its words is nobody's.
+func (n *Node) confirmed(r ownReceipt) (*attest.Attestation, error) {
+	by, honored, ok := r.Statement()
+	if !ok || isSame(by, n.agent) { // one's own word
+		return attest.ReadAttestation(r.value.Without("fulfillment"))
+	}
+	status := "disputed"
+	if honored {
+		status = "fulfilled"
+	}
+	f, _ := r.value.Get("fulfillment")
+	return attest.ReadAttestation(r.value.With("fulfillment", f.With("status", wire.Text(status))))
+}
+
 var errCosigned = refuse(CodeBadRequest, "the cosigned receipt is not the one of this session, signed by the counterparty: a dry run returns what it has to sign")
 
 // Report implements [API].
@@ -102,7 +113,7 @@ func (n *Node) Report(ctx context.Context, r Reporting) (Reported, error) {
 	if err != nil {
 		return done, err
 	}
-	of, err := n.receiptOf(r.Session)
+	of, err := n.receiptOf(ctx, r.Session)
 	if err != nil {
 		return done, n.failed(err)
 	}

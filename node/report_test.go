@@ -154,6 +154,31 @@ func TestReportFulfillment(t *testing.T) {
 	}
 }
 
+// Words that were signed for one deal are not reported of another, and the status beside
+// them, which nobody signs, is not either.
+func TestReportTellsWhatWasSigned(t *testing.T) {
+	w := newWorld(t)
+	p := w.provider()
+	seller, buyer := w.party("seller", p.reportsTo(p.URL)), w.party("buyer", nil)
+	first, one := w.sold(seller, buyer, wire.Value{})
+	second, other := w.sold(seller, buyer, wire.Value{})
+	said := must[wire.Value](w)(w.issuer("buyer").Confirm(one, encoded(wire.M{"status": "fulfilled"})))
+	words, _ := said.Get("fulfillment")
+	for name, v := range map[string]wire.Value{
+		"relabeled": one.With("fulfillment", words.With("status", wire.Text("fulfilled_with_mediation"))), "of another deal": other.With("fulfillment", words),
+	} {
+		if in := must[node.Ingested](w)(seller.Ingest(w.ctx, v)); in.Status != node.IngestNew {
+			t.Errorf("%s: %+v", name, in)
+		}
+	}
+	for id, want := range map[wire.SessionID]string{first: "fulfilled", second: "pending"} {
+		done := must[node.Reported](w)(seller.Report(w.ctx, node.Reporting{Session: id, Endpoint: p.URL}))
+		if f, _ := done.Receipt.Get("fulfillment"); text(f, "status") != want {
+			t.Errorf("reported %s, want %s", f, want)
+		}
+	}
+}
+
 func text(v wire.Value, name string) string {
 	m, _ := v.Get(name)
 	return m.Text()

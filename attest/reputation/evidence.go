@@ -184,12 +184,12 @@ func read(a *attest.Attestation, keys []wire.PublicKey) *receipt {
 // notes is a statement on it; one that names none shows that some deal was fulfilled;
 // a denial that names none could be of any deal, and is nothing.
 func (e *Evidence) hear(a *attest.Attestation, keys []wire.PublicKey) {
-	by, words := a.Fulfillment.Confirmation()
+	_, words := a.Fulfillment.Confirmation()
+	by, honored, named := a.Statement()
 	key := keys[slices.IndexFunc(a.Parties, func(p attest.Party) bool { return p.Agent == by })]
 	yes, _ := words.Get("confirms_fulfillment")
-	notes, _ := words.Get("notes")
-	switch named := names(notes.Text(), a.ID); {
-	case named && yes.Bool():
+	switch {
+	case honored:
 		e.statements = append(e.statements, statement{bare(e.receipt.id), key, undated, fulfilled})
 	case named:
 		e.statements = append(e.statements, statement{bare(e.receipt.id), key, undated, failed})
@@ -200,16 +200,6 @@ func (e *Evidence) hear(a *attest.Attestation, keys []wire.PublicKey) {
 
 // bare is the id of an attestation that may be written as its URN.
 func bare(id string) string { return strings.TrimPrefix(id, attest.AttestationURN("")) }
-
-// names reports whether notes have the id of an attestation, or its URN, as a word.
-func names(notes, id string) bool {
-	for _, word := range strings.Fields(notes) {
-		if bare(word) == bare(id) {
-			return true
-		}
-	}
-	return false
-}
 
 // VerifyFulfillment verifies a fulfillment attestation, of any age, and returns it as
 // evidence. It counts for receipts of its agreement that its signer's key countersigned

@@ -64,17 +64,36 @@ func (c *call) issued(ctx context.Context, made node.Issued, idMember, member st
 	if isWhole(made.Artifact) {
 		r[member] = made.Artifact
 	} else {
-		r["message"] = "You signed it, and it is kept. It is too large for a result: read the resource, and hand it on exactly as it is."
+		r["message"] = "You signed it, and it is kept. It is too large for a result, or others wrote words in it: read the resource, and hand it on exactly as it is."
 	}
 	return r, nil
 }
 
-// isWhole reports whether an artifact can be shown in a result as it was signed.
+// isWhole reports whether an artifact can be shown in a result as it was signed: it is not
+// too large, and has no words of others in it.
 func isWhole(v wire.Value) bool {
 	words := newExternal()
 	words.left = maxReceipt
 	words.put("artifact", v)
-	return !words.truncated && !words.altered
+	return !words.truncated && !words.altered && !hasWords(v)
+}
+
+// hasWords reports whether a value has text in it that could be no id, such as the notes and
+// disputes of a receipt. Its summary every party derives; that of a contact with the
+// reference implementation may be its own.
+func hasWords(v wire.Value) bool {
+	isWords := func(s string) bool { return s != "" && wire.CheckID(wire.AgentID(s)) != nil }
+	for name, x := range v.Members() {
+		if isWords(name) || hasWords(x) && (name != "summary" || x.Kind() != wire.String) {
+			return true
+		}
+	}
+	for _, x := range v.Elems() {
+		if hasWords(x) {
+			return true
+		}
+	}
+	return isWords(v.Text())
 }
 
 // moment reads an argument that is a time; zero if it is not given.
@@ -155,7 +174,7 @@ func listBundles(ctx context.Context, c *call) (wire.M, error) {
 	if isWhole(bundle) {
 		r["bundle"] = bundle
 	} else {
-		r["message"] = "It is too large for a result: read the resource."
+		r["message"] = "It is too large for a result, or others wrote words in it: read the resource."
 	}
 	return r, nil
 }

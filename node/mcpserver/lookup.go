@@ -226,8 +226,8 @@ func receipt(ctx context.Context, c *call) (wire.M, error) {
 	words := newExternal()
 	words.left = maxReceipt
 	words.put("receipt", last)
-	if words.truncated || words.altered {
-		return words.into(r), nil // not as it was signed: see the resource
+	if words.truncated || words.altered || hasWords(last) {
+		return words.into(r), nil // not as it was signed, or with words of others: see the resource
 	}
 	r["receipt"] = last
 	return r, nil

@@ -2,6 +2,8 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/concordia-node/concordia/attest"
@@ -52,6 +54,25 @@ func verifyTools() []*tool {
 	}
 }
 
+// besides are keys of a call besides those of contacts, of this agent and of did:key ids. Whoever shows
+// an artifact may have brought them along: for who is known otherwise they stand for
+// nothing, and of whom the call brings another key than is known nothing is verified.
+type besides struct {
+	contacts *resolve.Contacts
+	given    wire.KeyMap
+}
+
+var errOtherKey = errors.New("the call brings another key than is known")
+
+// Key implements [wire.Keys].
+func (k besides) Key(agent wire.AgentID, at time.Time) (wire.PublicKey, error) {
+	known, err := k.contacts.Else(wire.AnyKeys{wire.DIDKeys{}, k.given}).Key(agent, at)
+	if brought, ok := k.given[agent]; ok && err == nil && brought != known {
+		return wire.PublicKey{}, wire.RuleUnknownKey.Because("", errOtherKey)
+	}
+	return known, err
+}
+
 // verifier makes what the call brings to an artifact. issuer is who the artifact says
 // issued it, for whom the call may bring a key.
 func (c *call) verifier(ctx context.Context, issuer wire.AgentID) (attest.Verifier, error) {
@@ -60,9 +81,16 @@ func (c *call) verifier(ctx context.Context, issuer wire.AgentID) (attest.Verifi
 	if err != nil {
 		return none, err
 	}
+	self, err := c.api.Self(ctx)
+	if err != nil {
+		return none, err
+	}
 	known := wire.M{}
+	if !strings.HasPrefix(string(self.Agent), "did:key:") {
+		known[string(self.Agent)] = self.Key
+	}
 	for _, x := range list {
-		if len(x.Keys) > 0 {
+		if len(x.Keys) > 0 && x.Agent != self.Agent {
 			known[string(x.Agent)] = x.Keys
 		}
 	}
@@ -87,13 +115,31 @@ func (c *call) verifier(ctx context.Context, issuer wire.AgentID) (attest.Verifi
 			return none, refuse("/issuer_public_key_b64", "want a public key, in padded base64url")
 		}
 	}
-	f := attest.Verifier{Keys: wire.AnyKeys{given, contacts.Else(wire.DIDKeys{})}, Now: c.opts.Now()}
+	f := attest.Verifier{Keys: besides{contacts, given}, Now: c.opts.Now()}
 	if c.args.Has("max_age_hours") {
 		hours, _ := c.value("max_age_hours").Float()
 		const most = 24 * 365 * 100
 		f.Policy.MaxAge = max(1, time.Duration(min(max(hours, 0), most)*float64(time.Hour)))
 	}
 	return f, nil
+}
+
+// unrevoked adds to the report on an artifact what the revocations say that the node keeps.
+func (c *call) unrevoked(ctx context.Context, artifact wire.Value, report wire.Report) (wire.Report, error) {
+	revoked, err := c.api.Revoked(ctx, artifact)
+	if err != nil {
+		return nil, err
+	}
+	var broken error
+	if revoked {
+		broken = attest.RuleRevoked.At("")
+	}
+	for i, f := range report {
+		if f.Check == "revocation" && (revoked || report[0].Outcome == wire.Passed) {
+			report[i] = wire.Find(f.Check, false, broken)
+		}
+	}
+	return report, nil
 }
 
 // verdict is a report as a result has it. What rules say of the data is left out: it may
@@ -158,6 +204,9 @@ func verifyMandate(ctx context.Context, c *call) (wire.M, error) {
 		use.Uses = &uses
 	}
 	m, report := f.VerifyMandate(artifact, use)
+	if report, err = c.unrevoked(ctx, artifact, report); err != nil {
+		return nil, err
+	}
 	r, words := verdict(report), newExternal()
 	if m != nil {
 		name(r, words, "mandate_id", m.ID)
@@ -189,6 +238,9 @@ func verifyApproval(ctx context.Context, c *call) (wire.M, error) {
 		about = "urn:concordia:session:" + id
 	}
 	a, report := f.VerifyApproval(artifact, c.value("offer"), about)
+	if report, err = c.unrevoked(ctx, artifact, report); err != nil {
+		return nil, err
+	}
 	r, words := verdict(report), newExternal()
 	if a != nil {
 		name(r, words, "receipt_id", a.ID)
