@@ -89,3 +89,12 @@ func KeepEvidence(n *Node, most int) { n.ledger.most = most }
 
 // ReportTimeout has a node wait for so long for what it asks others.
 func ReportTimeout(n *Node, d time.Duration) { n.outbound.Timeout = d }
+
+// MaxInvitations is how many invitations of its relay a node keeps.
+const MaxInvitations = maxInvitations
+
+// KeptInvitations counts the invitations to negotiations that a node keeps, over or not.
+func KeptInvitations(n *Node) (count int) {
+	_ = each(n.disk, bucketInvitations, "", func(string, *Invitation) bool { count++; return true })
+	return count
+}

@@ -396,6 +396,7 @@ func TestMailSeeds(t *testing.T) {
 func TestMailOfAnother(t *testing.T) {
 	w := newWorld(t)
 	ann, bob := w.party("ann", nil), w.party("bob", nil)
+	other := w.meet(ann, bob) // from here on bob does not ask which invitations stand
 	const id = "relay_lie"
 	w.must(node.InvitedBy(bob.Node, w.url, relay.Invitation{Session: id, From: agent("eve"), Created: w.now(), Expires: w.now().Add(time.Hour)}))
 	must[node.MailView](w)(ann.CreateMail(w.ctx, node.MailOpening{Session: id, To: agent("bob")}))
@@ -403,7 +404,6 @@ func TestMailOfAnother(t *testing.T) {
 		t.Errorf("joined: %v", err)
 	}
 	must[node.MailEntry](w)(ann.SendMail(w.ctx, note(id, nil)))
-	other := w.meet(ann, bob)
 	must[node.MailEntry](w)(ann.SendMail(w.ctx, note(other, nil)))
 	b := must[node.MailBatch](w)(bob.ReceiveMail(w.ctx, node.MailQuery{Wait: true}))
 	if len(b.Entries) != 1 || b.Entries[0].Session != other {

@@ -246,7 +246,7 @@ func (n *Node) welcomeMail(ctx context.Context, i Invitation) error {
 	err := n.disk.db.Commit(ctx, groupcommit.Op{
 		Check: func(tx *bolt.Tx) error {
 			fresh = tx.Bucket(bucketMailInvitations).Get([]byte(i.Session)) == nil && tx.Bucket(bucketMail).Get([]byte(i.Session)) == nil
-			if !fresh {
+			if !fresh || !isFull(tx, bucketMailInvitations) {
 				return nil
 			}
 			all := 0
@@ -266,12 +266,14 @@ func (n *Node) welcomeMail(ctx context.Context, i Invitation) error {
 				return nil
 			}
 			var past []string
-			err = eachIn(tx, bucketMailInvitations, func(key string, o *Invitation) error {
-				if !now.Before(o.Expires) {
-					past = append(past, key)
-				}
-				return nil
-			})
+			if isFull(tx, bucketMailInvitations) {
+				err = eachIn(tx, bucketMailInvitations, func(key string, o *Invitation) error {
+					if !now.Before(o.Expires) {
+						past = append(past, key)
+					}
+					return nil
+				})
+			}
 			for _, key := range past {
 				err = errors.Join(err, tx.Bucket(bucketMailInvitations).Delete([]byte(key)))
 			}
