@@ -98,3 +98,23 @@ func KeptInvitations(n *Node) (count int) {
 	_ = each(n.disk, bucketInvitations, "", func(string, *Invitation) bool { count++; return true })
 	return count
 }
+
+// ShowAgain has the relay show a letter again under another number, behind all others.
+func ShowAgain(n *Node, id wire.SessionID, letter, as uint64) error {
+	var e *relay.Enclosure
+	err := n.disk.db.View(func(tx *bolt.Tx) error {
+		v, err := wire.Parse(tx.Bucket(bucketLetterTexts).Get([]byte(letterKey(id, letter))), wire.DocumentLimits)
+		if err == nil {
+			e, err = relay.VerifyEnclosure(v, n)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	c, err := n.carrier(n.opts.Relay)
+	if err != nil {
+		return err
+	}
+	return c.handle(n.ctx, relay.Delivery{Session: id, Number: as, Appended: n.now(), Enclosure: e, Position: relay.Position{Number: as}})
+}

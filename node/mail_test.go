@@ -231,6 +231,25 @@ func TestLetterOnce(t *testing.T) {
 	again("when nothing has come back")
 }
 
+// A relay that shows a letter twice does not have it said twice, even if the node was not
+// running all the time; what is kept verifies.
+func TestLetterReplayed(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.party("ann", nil), w.party("bob", nil)
+	id := w.meet(ann, bob)
+	must[node.MailEntry](w)(ann.SendMail(w.ctx, note(id, wire.M{"pay": 5})))
+	bob.mailed(id, "it", func(v node.MailView) bool { return v.Letters == 1 })
+	bob.restart()
+	w.must(node.ShowAgain(bob.Node, id, 1, 2))
+	if v := must[node.MailView](w)(bob.MailSession(w.ctx, id)); v.Letters != 1 || v.Misconduct != string(relay.Replayed) {
+		t.Errorf("shown twice: %+v", v)
+	}
+	bob.sees(node.RelayMisconduct)
+	if _, err := node.VerifyMail(must[wire.Value](w)(bob.MailDocument(w.ctx, id)), wire.DIDKeys{}); err != nil {
+		t.Errorf("the document: %v", err)
+	}
+}
+
 // There are as many mail sessions as are kept, and then the oldest makes room that is over
 // and read.
 func TestMailBounds(t *testing.T) {

@@ -74,6 +74,15 @@ type letterRecord struct {
 
 func letterKey(id wire.SessionID, n uint64) string { return string(id) + "\x00" + string(number(n)) }
 
+// numberOf returns the number of the letter of an id, 0 if there is none.
+func numberOf(tx *bolt.Tx, session wire.SessionID, id wire.MessageID) uint64 {
+	return fromNumber(tx.Bucket(bucketLetterIDs).Get(idKey(session, id)))
+}
+
+func idKey(session wire.SessionID, id wire.MessageID) []byte {
+	return []byte(string(session) + "\x00" + string(id))
+}
+
 // letters calls f with the letters of a mail session behind a number, in order.
 func letters(tx *bolt.Tx, id wire.SessionID, after uint64, f func(n uint64, l *letterRecord) (more bool)) error {
 	prefix := []byte(string(id) + "\x00")
@@ -145,11 +154,20 @@ func (c *carrier) takeMail(ctx context.Context, d relay.Delivery) error {
 	return nil
 }
 
-// keepLetter keeps a letter, and gives notice of the first that the caller has not had.
+// keepLetter keeps a letter, and gives notice of the first that the caller has not had. A
+// relay that shows one again under another number misbehaves: its client finds that as long
+// as the node runs.
 func (n *Node) keepLetter(tx *bolt.Tx, r *mailRecord, d *relay.Delivery, e *relay.Enclosure) (last uint64, err error) {
+	if numberOf(tx, r.Session, e.ID) != 0 {
+		r.Misconduct = string(relay.Replayed)
+		return add(tx, []Notice{{Kind: RelayMisconduct, At: n.now().UTC(), Session: r.Session, Detail: r.Misconduct}})
+	}
 	key, text, from := letterKey(r.Session, d.Number), e.Value().Canonical(), wire.PlainDIDKey(e.From)
 	l := letterRecord{ID: e.ID, From: from, Appended: d.Appended, Hash: e.Hash(), Size: len(text)}
 	if err := put(tx, bucketLetters, key, &l); err != nil {
+		return 0, err
+	}
+	if err := tx.Bucket(bucketLetterIDs).Put(idKey(r.Session, e.ID), number(d.Number)); err != nil {
 		return 0, err
 	}
 	if r.Kept+len(text) <= maxMailKept {
@@ -403,7 +421,7 @@ func (c *carrier) settleAllMail(ctx context.Context) {
 // dropMail forgets a mail session and its letters.
 func dropMail(tx *bolt.Tx, id wire.SessionID) error {
 	prefix := []byte(string(id) + "\x00")
-	for _, bucket := range [][]byte{bucketLetters, bucketLetterTexts} {
+	for _, bucket := range [][]byte{bucketLetters, bucketLetterTexts, bucketLetterIDs} {
 		var keys [][]byte
 		c := tx.Bucket(bucket).Cursor()
 		for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = c.Next() {

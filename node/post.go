@@ -308,12 +308,14 @@ func deref(e *MailEntry) MailEntry {
 func (n *Node) sentBefore(ctx context.Context, r *mailRecord, id wire.MessageID, content wire.Value) (*MailEntry, error) {
 	var found *MailEntry
 	err := n.disk.db.View(func(tx *bolt.Tx) error {
-		return letters(tx, r.Session, 0, func(number uint64, l *letterRecord) bool {
-			if l.ID == id {
-				found = n.mailEntry(r.Session, number, l)
-			}
-			return found == nil
-		})
+		number := numberOf(tx, r.Session, id)
+		if number == 0 {
+			return nil
+		}
+		var l letterRecord
+		_, err := get(tx, bucketLetters, letterKey(r.Session, number), &l)
+		found = n.mailEntry(r.Session, number, &l)
+		return err
 	})
 	if err != nil || found == nil {
 		return nil, err
