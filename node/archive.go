@@ -74,7 +74,7 @@ func (n *Node) ReceiveMail(ctx context.Context, q MailQuery) (MailBatch, error) 
 		_, rung := n.letters.hear()
 		b, err := n.unread(q.Session, most(q.Most))
 		if err == nil {
-			err = n.fillBatch(ctx, &b)
+			err = n.fillUnread(ctx, &b)
 		}
 		if err != nil || len(b.Entries) > 0 || !q.Wait {
 			return b, n.failed(err)
@@ -161,6 +161,56 @@ func (n *Node) unread(session wire.SessionID, most int) (MailBatch, error) {
 			return b, err
 		}
 	}
+}
+
+// fillUnread reads the texts of a batch: as many as fit of those that are here, or, if none
+// is, of those that are at the relay. A session whose letter cannot be read keeps those of
+// others from nobody; what is behind that letter waits with it.
+func (n *Node) fillUnread(ctx context.Context, b *MailBatch) error {
+	var failed error
+	for _, here := range []bool{true, false} {
+		var list []MailEntry
+		waits := map[wire.SessionID]bool{}
+		size := 0
+		for i := range b.Entries {
+			e := &b.Entries[i]
+			if waits[e.Session] {
+				continue
+			}
+			err := errElsewhere
+			if !here || n.isHere(e) {
+				err = n.fill(ctx, e)
+			}
+			if err != nil {
+				if waits[e.Session] = true; err != errElsewhere && failed == nil {
+					failed = err
+				}
+				continue
+			}
+			if size += len(e.Entry.Canonical()); len(list) > 0 && size > maxMailBatch {
+				break
+			}
+			list = append(list, *e)
+		}
+		if len(list) > 0 {
+			b.More = b.More || len(list) < len(b.Entries)
+			b.Entries = list
+			return nil
+		}
+	}
+	b.Entries = nil
+	return failed
+}
+
+var errElsewhere = errors.New("the letter is at the relay")
+
+// isHere reports whether there is the text of a letter.
+func (n *Node) isHere(e *MailEntry) (here bool) {
+	_ = n.disk.db.View(func(tx *bolt.Tx) error { // who reads it is told
+		here = tx.Bucket(bucketLetterTexts).Get([]byte(letterKey(e.Session, e.Number))) != nil
+		return nil
+	})
+	return here
 }
 
 // fillBatch reads the texts of a batch, as many as fit.

@@ -118,3 +118,8 @@ func ShowAgain(n *Node, id wire.SessionID, letter, as uint64) error {
 	}
 	return c.handle(n.ctx, relay.Delivery{Session: id, Number: as, Appended: n.now(), Enclosure: e, Position: relay.Position{Number: as}})
 }
+
+// MoveLetter has the text of a letter be at the relay alone.
+func MoveLetter(n *Node, id wire.SessionID, number uint64) error {
+	return n.disk.delete(n.ctx, bucketLetterTexts, letterKey(id, number))
+}

@@ -250,6 +250,93 @@ func TestLetterReplayed(t *testing.T) {
 	}
 }
 
+// A letter that cannot be read keeps those of others from nobody, and what is behind it is
+// not acknowledged before it.
+func TestLetterInTheWay(t *testing.T) {
+	w := newWorld(t)
+	gate := w.gate()
+	ann, bob := w.party("ann", nil), w.party("bob", func(o *node.Options) { o.Relay = gate.URL })
+	eve := w.party("eve", nil)
+	first, second := w.meet(eve, bob), w.meet(ann, bob)
+	for _, l := range []struct {
+		from *party
+		id   wire.SessionID
+	}{{eve, first}, {eve, first}, {eve, first}, {ann, second}} {
+		must[node.MailEntry](w)(l.from.SendMail(w.ctx, note(l.id, nil)))
+	}
+	bob.mailed(first, "letters", func(v node.MailView) bool { return v.Unread == 3 })
+	bob.mailed(second, "a letter", func(v node.MailView) bool { return v.Unread == 1 })
+	w.must(node.SpoilLetter(bob.Node, first, 2))
+	w.must(node.MoveLetter(bob.Node, first, 2))
+	receive := func(had ...node.MailHad) (node.MailBatch, error) {
+		return bob.ReceiveMail(w.ctx, node.MailQuery{Had: had})
+	}
+	b := must[node.MailBatch](w)(receive())
+	if len(b.Entries) != 2 || !b.More || b.Entries[0].Number != 1 || b.Entries[1].Number != 1 {
+		t.Errorf("received %+v", b)
+	}
+	if _, err := receive(node.MailHad{Session: first, Number: 1}, node.MailHad{Session: second, Number: 1}); code(err) != node.CodeMisconduct {
+		t.Errorf("when there is nothing else: %v", err)
+	}
+	must[node.MailEntry](w)(ann.SendMail(w.ctx, note(second, nil)))
+	bob.mailed(second, "another letter", func(v node.MailView) bool { return v.Unread == 1 })
+	gate.close()
+	if b := must[node.MailBatch](w)(receive()); len(b.Entries) != 1 || b.Entries[0].Session != second || !b.More {
+		t.Errorf("received without a relay: %+v", b)
+	}
+	gate.shut.Store(false)
+}
+
+// Who makes a mail session is heard only if the node listens to it, also if that is known
+// only when the node has been started again.
+func TestMailPlaceOfStranger(t *testing.T) {
+	w := newWorld(t)
+	gate := w.gate()
+	ann := w.party("ann", nil)
+	bob := w.party("bob", func(o *node.Options) { o.Relay, o.Policy.Unknown = gate.URL, node.Refuse })
+	id := must[node.MailView](w)(ann.CreateMail(w.ctx, node.MailOpening{})).Session
+	gate.close()
+	short, cancel := context.WithTimeout(w.ctx, 50*time.Millisecond)
+	defer cancel()
+	if _, err := bob.JoinMail(short, id); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("joined without a relay: %v", err)
+	}
+	bob.end()
+	gate.shut.Store(false)
+	bob.start()
+	for {
+		changed := node.MailChanged(bob.Node)
+		if len(must[[]node.MailView](w)(bob.MailSessions(w.ctx))) == 0 {
+			break
+		}
+		select {
+		case <-changed:
+		case <-w.ctx.Done():
+			t.Fatal("a stranger's mail session stays")
+		}
+	}
+}
+
+// A letter whose sender's key is not known waits until it is.
+func TestLetterOfUnknownKey(t *testing.T) {
+	w := newWorld(t)
+	ann := w.party("ann", func(o *node.Options) { o.Agent = "ann" })
+	public := key("ann").Public().String()
+	knows := func(p *party, keys ...node.ContactKey) {
+		w.must(p.SetContact(w.ctx, node.Contact{Agent: "ann", Keys: keys}))
+	}
+	bob := w.party("bob", nil)
+	knows(bob, node.ContactKey{Key: public})
+	id := w.meet(ann, bob)
+	knows(bob, node.ContactKey{Key: public, Until: w.now().Add(-time.Hour)})
+	must[node.MailEntry](w)(ann.SendMail(w.ctx, note(id, nil)))
+	knows(bob, node.ContactKey{Key: public})
+	b := must[node.MailBatch](w)(bob.ReceiveMail(w.ctx, node.MailQuery{Wait: true}))
+	if len(b.Entries) != 1 {
+		t.Errorf("received %+v", b)
+	}
+}
+
 // There are as many mail sessions as are kept, and then the oldest makes room that is over
 // and read.
 func TestMailBounds(t *testing.T) {
@@ -261,9 +348,20 @@ func TestMailBounds(t *testing.T) {
 	must[node.MailView](w)(bob.CloseMail(w.ctx, id, ""))
 	ann.mailed(id, "an end", func(v node.MailView) bool { return v.State == node.MailConcluded })
 	create := func() (node.MailView, error) { return ann.CreateMail(w.ctx, node.MailOpening{Seconds: 3600}) }
-	for range node.MaxMail - 1 {
+	eve := w.party("eve", nil)
+	denied := w.meet(eve, ann)
+	must[node.MailEntry](w)(eve.SendMail(w.ctx, note(denied, nil)))
+	ann.mailed(denied, "a letter", func(v node.MailView) bool { return v.Unread == 1 })
+	must[node.MailView](w)(eve.CloseMail(w.ctx, denied, ""))
+	ann.mailed(denied, "an end", func(v node.MailView) bool { return v.State == node.MailConcluded })
+	for range node.MaxMail - 2 {
 		must[node.MailView](w)(create())
 	}
+	if _, err := create(); code(err) != node.CodeRefused {
+		t.Errorf("one too many while all have unread letters: %v", err)
+	}
+	w.must(ann.SetContact(w.ctx, node.Contact{Agent: agent("eve"), Consent: node.Denied}))
+	must[node.MailView](w)(create()) // nobody will read what is denied
 	if _, err := create(); code(err) != node.CodeRefused {
 		t.Errorf("one too many: %v", err)
 	}

@@ -128,8 +128,22 @@ func checkLetterType(s string) error { return wire.CheckID(wire.MessageID(s)) }
 func (c *carrier) takeMail(ctx context.Context, d relay.Delivery) error {
 	n := c.node
 	var last uint64
-	var known bool
-	err := n.disk.update(context.WithoutCancel(ctx), func(tx *bolt.Tx) (err error) {
+	var before mailRecord
+	known, err := n.disk.get(bucketMail, string(d.Session), &before)
+	switch {
+	case err != nil:
+		return fmt.Errorf("taking a letter: %s", kindOf(err))
+	case !known:
+		n.log.Warn("an entry of a mail session that is not in this directory", "session", d.Session)
+		return nil
+	case d.Err != nil && d.Enclosure == nil:
+		// Perhaps the key is known by now. A letter that comes before it waits.
+		if d.Enclosure, err = relay.VerifyEnclosure(d.UnverifiedEntry, n); errors.Is(err, wire.RuleUnknownKey) && before.Misconduct == "" &&
+			before.hears(n.agent, d.From()) && n.standingOf(d.From()) != Denied {
+			return fmt.Errorf("taking a letter: no key is known of %q: add a contact, or deny it", d.From())
+		}
+	}
+	err = n.disk.update(context.WithoutCancel(ctx), func(tx *bolt.Tx) (err error) {
 		last = 0
 		var r mailRecord
 		if known, err = get(tx, bucketMail, string(d.Session), &r); err != nil || !known || r.Relay != c.url || d.Number <= r.At.Number {
@@ -143,11 +157,8 @@ func (c *carrier) takeMail(ctx context.Context, d relay.Delivery) error {
 		}
 		return put(tx, bucketMail, string(d.Session), &r)
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("taking a letter: %s", kindOf(err))
-	case !known:
-		n.log.Warn("an entry of a mail session that is not in this directory", "session", d.Session)
 	}
 	n.notices.came(last)
 	n.letters.ring()
@@ -187,11 +198,23 @@ func (n *Node) keepLetter(tx *bolt.Tx, r *mailRecord, d *relay.Delivery, e *rela
 	return add(tx, []Notice{{Kind: MailCame, At: n.now().UTC(), Session: r.Session, Agent: from}})
 }
 
-// noteMail takes note of what the relay says of a mail session.
+// noteMail takes note of what the relay says of a mail session. Who comes first to a place
+// learns only then whose it is, and keeps nothing of it if it does not listen to that agent.
 func (c *carrier) noteMail(ctx context.Context, info relay.SessionInfo) error {
 	n := c.node
 	var last uint64
-	err := n.disk.update(ctx, func(tx *bolt.Tx) error {
+	var r mailRecord
+	known, err := n.disk.get(bucketMail, string(info.Session), &r)
+	if err != nil || !known {
+		return err
+	}
+	if r.From == "" && r.Relay == c.url && len(info.Parties) > 0 {
+		if err := n.mayHear(info.Parties[0].Agent); err != nil {
+			defer n.letters.ring()
+			return errors.Join(err, n.disk.update(ctx, func(tx *bolt.Tx) error { return dropMail(tx, info.Session) }))
+		}
+	}
+	err = n.disk.update(ctx, func(tx *bolt.Tx) error {
 		last = 0
 		var r mailRecord
 		known, err := get(tx, bucketMail, string(info.Session), &r)
