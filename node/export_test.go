@@ -123,3 +123,9 @@ func ShowAgain(n *Node, id wire.SessionID, letter, as uint64) error {
 func MoveLetter(n *Node, id wire.SessionID, number uint64) error {
 	return n.disk.delete(n.ctx, bucketLetterTexts, letterKey(id, number))
 }
+
+// MailRoom is how many bytes of letters, and commas in them, a document of mail has.
+const (
+	MailRoom   = maxMailDocument
+	MailValues = maxMailValues
+)

@@ -108,6 +108,9 @@ func TestMailRoom(t *testing.T) {
 	if _, err := bob.MailEntries(w.ctx, id, letters-1, 1); code(err) != node.CodeMisconduct {
 		t.Errorf("the relay shows another letter: %v", err)
 	}
+	if list, err := node.VerifyMail(must[wire.Value](w)(bob.MailDocument(w.ctx, id)), wire.DIDKeys{}); err != nil || len(list) != letters-1 {
+		t.Errorf("the document has %d letters (%v)", len(list), err)
+	}
 
 	must[node.MailView](w)(ann.CloseMail(w.ctx, id, ""))
 	bob.mailed(id, "an end", func(v node.MailView) bool { return v.State == node.MailConcluded })
@@ -415,6 +418,34 @@ func TestMailArchiveDays(t *testing.T) {
 	later := must[node.MailArchive](w)(ann.ArchiveMail(w.ctx, id, 1))
 	if later.ID != a.ID || !later.At.After(a.At) {
 		t.Errorf("archived anew: %+v", later)
+	}
+}
+
+// Whoever sends more than an archive can have, in bytes or in values, keeps nobody from
+// archiving the session: what fits is kept and can be read, and the rest is named.
+func TestMailArchiveOfFlood(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.party("ann", nil), w.party("bob", nil)
+	id := w.meet(ann, bob)
+	must[node.MailEntry](w)(bob.SendMail(w.ctx, note(id, wire.M{"first": true})))
+	values := encoded(wire.M{"x": make([]int, 32_000)})
+	n := node.MailValues/32_000 + 3
+	for range n {
+		must[node.MailEntry](w)(ann.SendMail(w.ctx, node.Letter{Session: id, Type: "note", Payload: values}))
+	}
+	last := must[node.MailEntry](w)(bob.SendMail(w.ctx, note(id, wire.M{"last": true})))
+	must[node.MailView](w)(bob.CloseMail(w.ctx, id, ""))
+	a := must[node.MailArchive](w)(bob.ArchiveMail(w.ctx, id, 1))
+	if a.Letters+a.LeftOut != n+2 || a.LeftOut < 3 || a.LeftOut > 6 {
+		t.Errorf("archived: %+v", a)
+	}
+	doc := must[wire.Value](w)(bob.ArchivedMail(w.ctx, a.ID))
+	list, err := node.VerifyMail(doc, wire.DIDKeys{})
+	if err != nil || len(list) != a.Letters || list[len(list)-1].ID != last.ID {
+		t.Errorf("%d letters (%v)", len(list), err)
+	}
+	if leftOut, _ := doc.Get("left_out"); leftOut.Len() != a.LeftOut {
+		t.Errorf("left out: %s", leftOut)
 	}
 }
 
