@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -15,7 +16,7 @@ import (
 
 // mailEntry is a letter without its text.
 func (n *Node) mailEntry(id wire.SessionID, number uint64, l *letterRecord) *MailEntry {
-	return &MailEntry{Session: id, Number: number, ID: l.ID, From: l.From, Own: l.From == n.agent, Appended: l.Appended}
+	return &MailEntry{Session: id, Number: number, ID: l.ID, From: l.From, Own: l.From == n.agent, Appended: l.Appended, size: l.Size}
 }
 
 // fill reads the text of a letter: here, or where there was no room for it at the relay.
@@ -74,7 +75,7 @@ func (n *Node) ReceiveMail(ctx context.Context, q MailQuery) (MailBatch, error) 
 		_, rung := n.letters.hear()
 		b, err := n.unread(q.Session, most(q.Most))
 		if err == nil {
-			err = n.fillBatch(ctx, &b)
+			err = n.fillUnread(ctx, &b)
 		}
 		if err != nil || len(b.Entries) > 0 || !q.Wait {
 			return b, n.failed(err)
@@ -163,6 +164,56 @@ func (n *Node) unread(session wire.SessionID, most int) (MailBatch, error) {
 	}
 }
 
+// fillUnread reads the texts of a batch: as many as fit of those that are here, or, if none
+// is, of those that are at the relay. A session whose letter cannot be read keeps those of
+// others from nobody; what is behind that letter waits with it.
+func (n *Node) fillUnread(ctx context.Context, b *MailBatch) error {
+	var failed error
+	for _, here := range []bool{true, false} {
+		var list []MailEntry
+		waits := map[wire.SessionID]bool{}
+		size := 0
+		for i := range b.Entries {
+			e := &b.Entries[i]
+			if waits[e.Session] {
+				continue
+			}
+			err := errElsewhere
+			if !here || n.isHere(e) {
+				err = n.fill(ctx, e)
+			}
+			if err != nil {
+				if waits[e.Session] = true; err != errElsewhere && failed == nil {
+					failed = err
+				}
+				continue
+			}
+			if size += len(e.Entry.Canonical()); len(list) > 0 && size > maxMailBatch {
+				break
+			}
+			list = append(list, *e)
+		}
+		if len(list) > 0 {
+			b.More = b.More || len(list) < len(b.Entries)
+			b.Entries = list
+			return nil
+		}
+	}
+	b.Entries = nil
+	return failed
+}
+
+var errElsewhere = errors.New("the letter is at the relay")
+
+// isHere reports whether there is the text of a letter.
+func (n *Node) isHere(e *MailEntry) (here bool) {
+	_ = n.disk.db.View(func(tx *bolt.Tx) error { // who reads it is told
+		here = tx.Bucket(bucketLetterTexts).Get([]byte(letterKey(e.Session, e.Number))) != nil
+		return nil
+	})
+	return here
+}
+
 // fillBatch reads the texts of a batch, as many as fit.
 func (n *Node) fillBatch(ctx context.Context, b *MailBatch) error {
 	size := 0
@@ -182,7 +233,7 @@ func (n *Node) fillBatch(ctx context.Context, b *MailBatch) error {
 
 // heard returns the letters of a mail session without their texts, from a number on: those
 // of agents that are denied are not heard.
-func (n *Node) heard(id wire.SessionID, from uint64, most int) (r mailRecord, list []MailEntry, size int, err error) {
+func (n *Node) heard(id wire.SessionID, from uint64, most int) (r mailRecord, list []MailEntry, err error) {
 	err = n.disk.db.View(func(tx *bolt.Tx) error {
 		known, err := get(tx, bucketMail, string(id), &r)
 		if err == nil && !known {
@@ -193,17 +244,17 @@ func (n *Node) heard(id wire.SessionID, from uint64, most int) (r mailRecord, li
 		}
 		return letters(tx, id, max(from, 1)-1, func(number uint64, l *letterRecord) bool {
 			if n.standingOf(l.From) != Denied {
-				list, size = append(list, *n.mailEntry(id, number, l)), size+l.Size
+				list = append(list, *n.mailEntry(id, number, l))
 			}
 			return most == 0 || len(list) < most
 		})
 	})
-	return r, list, size, err
+	return r, list, err
 }
 
 // MailEntries implements [Mail].
 func (n *Node) MailEntries(ctx context.Context, id wire.SessionID, from uint64, many int) ([]MailEntry, error) {
-	_, list, _, err := n.heard(id, from, most(many))
+	_, list, err := n.heard(id, from, most(many))
 	b := MailBatch{Entries: list}
 	if err == nil {
 		err = n.fillBatch(ctx, &b)
@@ -216,23 +267,38 @@ const MailVersion = "0.1.0"
 
 // MailDocument implements [Mail].
 func (n *Node) MailDocument(ctx context.Context, id wire.SessionID) (wire.Value, error) {
-	v, _, err := n.mailDocument(ctx, id)
+	v, _, _, err := n.mailDocument(ctx, id)
 	return v, n.failed(err)
 }
 
-func (n *Node) mailDocument(ctx context.Context, id wire.SessionID) (doc wire.Value, count int, err error) {
-	r, list, size, err := n.heard(id, 1, 0)
+// mailDocument makes the document of a mail session, and says how many letters it has, and
+// how many had no room in it: whoever sends much keeps what else was said from nobody.
+func (n *Node) mailDocument(ctx context.Context, id wire.SessionID) (doc wire.Value, count, without int, err error) {
+	r, list, err := n.heard(id, 1, 0)
 	if err != nil {
-		return doc, 0, err
+		return doc, 0, 0, err
 	}
-	if size > maxMailDocument {
-		return doc, 0, refuse(CodeRefused, fmt.Sprintf("the letters have more than %d bytes, which no document has: read them one by one", maxMailDocument))
-	}
-	entries, lost := []any{}, []uint64{}
+	entries, lost, leftOut := []any{}, []uint64{}, []uint64{}
+	size, values := 0, 0
 	for i := range list {
 		e := &list[i]
-		if err := n.fill(ctx, e); err != nil {
-			return doc, 0, err
+		fits := size+e.size <= maxMailDocument
+		if fits {
+			switch err := n.fill(ctx, e); {
+			case isMisconduct(err):
+				e.Entry = wire.Value{} // the relay does not show it: that keeps the others from nobody
+			case err != nil:
+				return doc, 0, 0, err
+			}
+			commas := strings.Count(e.Entry.Canonical(), ",")
+			if fits = values+commas <= maxMailValues; fits {
+				size, values = size+e.size, values+commas
+			}
+		}
+		if !fits {
+			leftOut = append(leftOut, e.Number)
+			e.Entry = wire.Value{}
+			continue
 		}
 		if e.Entry.Kind() == wire.Absent {
 			lost = append(lost, e.Number)
@@ -250,11 +316,20 @@ func (n *Node) mailDocument(ctx context.Context, id wire.SessionID) (doc wire.Va
 	if len(lost) > 0 {
 		m["lost"] = lost
 	}
+	if len(leftOut) > 0 {
+		m["left_out"] = leftOut
+	}
 	if why, over := r.over(n.now()); over {
 		m["why"] = why
 	}
 	doc, err = wire.Encode(m)
-	return doc, len(entries), err
+	return doc, len(entries), len(leftOut), err
+}
+
+// isMisconduct reports whether a relay did not show what it had shown before.
+func isMisconduct(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Code == CodeMisconduct
 }
 
 // VerifyMail verifies a document of mail, such as an archive, offline: that each letter is
@@ -323,12 +398,12 @@ func (n *Node) archiveMail(ctx context.Context, id wire.SessionID, days int) (Ma
 	if !over {
 		return MailArchive{}, refuse(CodeBadRequest, "the mail session is not over: conclude it first")
 	}
-	doc, count, err := n.mailDocument(ctx, id)
+	doc, count, leftOut, err := n.mailDocument(ctx, id)
 	if err != nil {
 		return MailArchive{}, err
 	}
 	a = MailArchive{
-		ID: a.ID, Session: id, About: r.About, Why: why, Note: r.Note, Letters: count,
+		ID: a.ID, Session: id, About: r.About, Why: why, Note: r.Note, Letters: count, LeftOut: leftOut,
 		Bytes: len(doc.Canonical()), At: n.now().UTC(), Days: days,
 	}
 	for _, p := range r.Parties {

@@ -271,6 +271,8 @@ func (c *carrier) up(context.Context) {
 	n := c.node
 	if c.url == n.opts.Relay {
 		n.begin(n.tellConsents)
+		now := n.now()
+		n.begin(func(ctx context.Context) { c.forgetOver(ctx, now) })
 	}
 	n.begin(c.settleAllMail)
 	n.table.mu.Lock()
@@ -295,6 +297,9 @@ func (c *carrier) up(context.Context) {
 // changed is told by the relay of a session that somebody joined, or that is over.
 func (c *carrier) changed(ctx context.Context, info relay.SessionInfo) {
 	n := c.node
+	if err := c.recall(ctx, &info); err != nil && ctx.Err() == nil {
+		n.log.Error("forgetting an invitation", "session", info.Session, "why", kindOf(err))
+	}
 	if isMail(info.Session) {
 		if err := c.noteMail(ctx, info); err != nil && ctx.Err() == nil {
 			n.log.Error("taking note of a mail session", "session", info.Session, "why", kindOf(err))

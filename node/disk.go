@@ -32,6 +32,7 @@ var (
 	bucketMail            = []byte("mail")             // session id -> mailRecord
 	bucketLetters         = []byte("letters")          // session id, zero, number -> letterRecord
 	bucketLetterTexts     = []byte("letter_texts")     // the same -> enclosure
+	bucketLetterIDs       = []byte("letter_ids")       // session id, zero, id -> number
 	bucketMailInvitations = []byte("mail_invitations") // session id -> Invitation
 	bucketArchives        = []byte("archives")         // archive id -> MailArchive
 	bucketArchiveTexts    = []byte("archive_texts")    // archive id -> document
@@ -43,7 +44,7 @@ var (
 	buckets = [][]byte{
 		bucketSelf, bucketSessions, bucketOrder, bucketInvitations, bucketNotices,
 		bucketContacts, bucketAgents, bucketRelays, bucketUses,
-		bucketMail, bucketLetters, bucketLetterTexts, bucketMailInvitations, bucketArchives, bucketArchiveTexts,
+		bucketMail, bucketLetters, bucketLetterTexts, bucketLetterIDs, bucketMailInvitations, bucketArchives, bucketArchiveTexts,
 		bucketProposals, bucketInteractions, bucketTold, bucketBridge,
 	}
 )

@@ -89,3 +89,43 @@ func KeepEvidence(n *Node, most int) { n.ledger.most = most }
 
 // ReportTimeout has a node wait for so long for what it asks others.
 func ReportTimeout(n *Node, d time.Duration) { n.outbound.Timeout = d }
+
+// MaxInvitations is how many invitations of its relay a node keeps.
+const MaxInvitations = maxInvitations
+
+// KeptInvitations counts the invitations to negotiations that a node keeps, over or not.
+func KeptInvitations(n *Node) (count int) {
+	_ = each(n.disk, bucketInvitations, "", func(string, *Invitation) bool { count++; return true })
+	return count
+}
+
+// ShowAgain has the relay show a letter again under another number, behind all others.
+func ShowAgain(n *Node, id wire.SessionID, letter, as uint64) error {
+	var e *relay.Enclosure
+	err := n.disk.db.View(func(tx *bolt.Tx) error {
+		v, err := wire.Parse(tx.Bucket(bucketLetterTexts).Get([]byte(letterKey(id, letter))), wire.DocumentLimits)
+		if err == nil {
+			e, err = relay.VerifyEnclosure(v, n)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	c, err := n.carrier(n.opts.Relay)
+	if err != nil {
+		return err
+	}
+	return c.handle(n.ctx, relay.Delivery{Session: id, Number: as, Appended: n.now(), Enclosure: e, Position: relay.Position{Number: as}})
+}
+
+// MoveLetter has the text of a letter be at the relay alone.
+func MoveLetter(n *Node, id wire.SessionID, number uint64) error {
+	return n.disk.delete(n.ctx, bucketLetterTexts, letterKey(id, number))
+}
+
+// MailRoom is how many bytes of letters, and commas in them, a document of mail has.
+const (
+	MailRoom   = maxMailDocument
+	MailValues = maxMailValues
+)

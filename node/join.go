@@ -149,6 +149,16 @@ func (n *Node) haveRoomFor(ctx context.Context, i Invitation) (room bool, err er
 	return room, err
 }
 
+// isFull reports whether there are so many invitations that one has to look which are over.
+func isFull(tx *bolt.Tx, bucket []byte) bool {
+	n := 0
+	c := tx.Bucket(bucket).Cursor()
+	for k, _ := c.First(); k != nil && n < maxInvitations; k, _ = c.Next() {
+		n++
+	}
+	return n >= maxInvitations
+}
+
 // keepInvitation keeps an invitation that is new, with its notice.
 func (n *Node) keepInvitation(ctx context.Context, i Invitation) error {
 	now := n.now().UTC()
@@ -157,7 +167,7 @@ func (n *Node) keepInvitation(ctx context.Context, i Invitation) error {
 	err := n.disk.db.Commit(ctx, groupcommit.Op{
 		Check: func(tx *bolt.Tx) error {
 			fresh = tx.Bucket(bucketInvitations).Get([]byte(i.Session)) == nil && tx.Bucket(bucketSessions).Get([]byte(i.Session)) == nil
-			if !fresh || !i.Signed {
+			if !fresh || !i.Signed && !isFull(tx, bucketInvitations) {
 				return nil
 			}
 			all, unknown, one := 0, 0, 0
@@ -167,8 +177,8 @@ func (n *Node) keepInvitation(ctx context.Context, i Invitation) error {
 				if _, err := get(tx, bucketInvitations, string(k), &other); err != nil {
 					return err
 				}
-				if !now.Before(other.Expires) {
-					continue
+				if !now.Before(other.Expires) || !i.Signed && other.Signed {
+					continue // no sender of signed ones takes the room of a relay's
 				}
 				all++
 				if !other.Known {
@@ -178,7 +188,7 @@ func (n *Node) keepInvitation(ctx context.Context, i Invitation) error {
 					one++
 				}
 			}
-			if all >= maxInvitations || one >= maxInvitationsOfOne || !i.Known && unknown >= maxInvitationsOfUnknown {
+			if all >= maxInvitations || i.Signed && (one >= maxInvitationsOfOne || !i.Known && unknown >= maxInvitationsOfUnknown) {
 				return errInvitations
 			}
 			return nil
@@ -187,8 +197,8 @@ func (n *Node) keepInvitation(ctx context.Context, i Invitation) error {
 			if !fresh {
 				return nil
 			}
-			c := tx.Bucket(bucketInvitations).Cursor()
-			for k, _ := c.First(); k != nil && i.Signed; k, _ = c.Next() { // those that are over
+			c, sweep := tx.Bucket(bucketInvitations).Cursor(), i.Signed || isFull(tx, bucketInvitations)
+			for k, _ := c.First(); k != nil && sweep; k, _ = c.Next() { // those that are over
 				var other Invitation
 				if _, err := get(tx, bucketInvitations, string(k), &other); err != nil {
 					return err
@@ -210,6 +220,72 @@ func (n *Node) keepInvitation(ctx context.Context, i Invitation) error {
 		n.notices.came(last)
 	}
 	return err
+}
+
+// recall forgets the invitation to a session if the relay that told of it says that it
+// stands no more: who made the session has closed it, perhaps to invite again and again.
+func (c *carrier) recall(ctx context.Context, info *relay.SessionInfo) error {
+	n := c.node
+	for _, p := range info.Parties {
+		if info.Ended.IsZero() && wire.PlainDIDKey(p.Agent) == n.agent && p.Standing == relay.Invited {
+			return nil
+		}
+	}
+	var i Invitation
+	bucket := invitationsTo(info.Session)
+	known, err := n.disk.get(bucket, string(info.Session), &i)
+	if err != nil || !known || i.Relay != c.url {
+		return err
+	}
+	defer n.letters.ring()
+	return n.disk.delete(ctx, bucket, string(info.Session))
+}
+
+func invitationsTo(id wire.SessionID) []byte {
+	if isMail(id) {
+		return bucketMailInvitations
+	}
+	return bucketInvitations
+}
+
+// forgetOver forgets invitations that the relay has told of before a connection to it was
+// made, at a time, and does not have any more: nobody tells what happened before it.
+func (c *carrier) forgetOver(ctx context.Context, before time.Time) {
+	n := c.node
+	var had []wire.SessionID
+	var err error
+	for _, bucket := range [][]byte{bucketInvitations, bucketMailInvitations} {
+		err = errors.Join(err, each(n.disk, bucket, "", func(_ string, i *Invitation) bool {
+			if !i.Signed && i.Relay == c.url && i.Created.Before(before) {
+				had = append(had, i.Session)
+			}
+			return true
+		}))
+	}
+	if err == nil && len(had) > 0 {
+		var list []relay.Invitation
+		if list, err = c.client.Invitations(ctx); err == nil {
+			stands := map[wire.SessionID]bool{}
+			for _, i := range list {
+				stands[i.Session] = true
+			}
+			err = n.disk.update(ctx, func(tx *bolt.Tx) error {
+				for _, id := range had {
+					if stands[id] {
+						continue
+					}
+					if err := tx.Bucket(invitationsTo(id)).Delete([]byte(id)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+	}
+	n.letters.ring()
+	if err != nil && ctx.Err() == nil {
+		n.log.Warn("asking which invitations stand", "why", kindOf(err))
+	}
 }
 
 // Invitations implements [API].

@@ -80,7 +80,8 @@ const (
 	MaxArchives     = 1000             // archives that are kept
 	maxMailKept     = 4 << 20          // bytes of letters of one mail session
 	maxMailBatch    = 4 << 20          // bytes of what one call returns
-	maxMailDocument = 32 << 20         // bytes of letters of a document
+	maxMailDocument = 32 << 20         // bytes of letters of a document: what does not fit is left out
+	maxMailValues   = 1 << 20          // commas in them, so that the document can be read
 	maxArchived     = 256 << 20        // bytes of all archives
 	maxMailNote     = 200              // bytes
 	maxArchiveDays  = 3650             // that an archive is kept
@@ -154,6 +155,8 @@ type MailEntry struct {
 	Own      bool           `json:"own"`
 	Appended time.Time      `json:"appended"`       // as the relay says
 	Entry    wire.Value     `json:"entry,omitzero"` // as it was signed; absent: the relay had it, and has it no more
+
+	size int // of Entry, in bytes
 }
 
 // Type returns the message type of the letter, and Payload the payload: words of its sender.
@@ -196,7 +199,8 @@ type MailArchive struct {
 	About   wire.SessionID `json:"about,omitempty"`
 	Why     relay.End      `json:"why"`
 	Note    string         `json:"note,omitempty"`
-	Letters int            `json:"letters"`
+	Letters int            `json:"letters"`            // that it has
+	LeftOut int            `json:"left_out,omitempty"` // that had no room in it
 	Bytes   int            `json:"bytes"`
 	At      time.Time      `json:"at"`
 	Days    int            `json:"days"` // for which it is kept

@@ -111,6 +111,9 @@ func TestMailRoom(t *testing.T) {
 	if _, err := bob.MailEntries(w.ctx, id, letters-1, 1); code(err) != node.CodeMisconduct {
 		t.Errorf("the relay shows another letter: %v", err)
 	}
+	if list, err := node.VerifyMail(must[wire.Value](w)(bob.MailDocument(w.ctx, id)), wire.DIDKeys{}); err != nil || len(list) != letters-1 {
+		t.Errorf("the document has %d letters (%v)", len(list), err)
+	}
 
 	must[node.MailView](w)(ann.CloseMail(w.ctx, id, ""))
 	bob.mailed(id, "an end", func(v node.MailView) bool { return v.State == node.MailConcluded })
@@ -234,6 +237,112 @@ func TestLetterOnce(t *testing.T) {
 	again("when nothing has come back")
 }
 
+// A relay that shows a letter twice does not have it said twice, even if the node was not
+// running all the time; what is kept verifies.
+func TestLetterReplayed(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.party("ann", nil), w.party("bob", nil)
+	id := w.meet(ann, bob)
+	must[node.MailEntry](w)(ann.SendMail(w.ctx, note(id, wire.M{"pay": 5})))
+	bob.mailed(id, "it", func(v node.MailView) bool { return v.Letters == 1 })
+	bob.restart()
+	w.must(node.ShowAgain(bob.Node, id, 1, 2))
+	if v := must[node.MailView](w)(bob.MailSession(w.ctx, id)); v.Letters != 1 || v.Misconduct != string(relay.Replayed) {
+		t.Errorf("shown twice: %+v", v)
+	}
+	bob.sees(node.RelayMisconduct)
+	if _, err := node.VerifyMail(must[wire.Value](w)(bob.MailDocument(w.ctx, id)), wire.DIDKeys{}); err != nil {
+		t.Errorf("the document: %v", err)
+	}
+}
+
+// A letter that cannot be read keeps those of others from nobody, and what is behind it is
+// not acknowledged before it.
+func TestLetterInTheWay(t *testing.T) {
+	w := newWorld(t)
+	gate := w.gate()
+	ann, bob := w.party("ann", nil), w.party("bob", func(o *node.Options) { o.Relay = gate.URL })
+	eve := w.party("eve", nil)
+	first, second := w.meet(eve, bob), w.meet(ann, bob)
+	for _, l := range []struct {
+		from *party
+		id   wire.SessionID
+	}{{eve, first}, {eve, first}, {eve, first}, {ann, second}} {
+		must[node.MailEntry](w)(l.from.SendMail(w.ctx, note(l.id, nil)))
+	}
+	bob.mailed(first, "letters", func(v node.MailView) bool { return v.Unread == 3 })
+	bob.mailed(second, "a letter", func(v node.MailView) bool { return v.Unread == 1 })
+	w.must(node.SpoilLetter(bob.Node, first, 2))
+	w.must(node.MoveLetter(bob.Node, first, 2))
+	receive := func(had ...node.MailHad) (node.MailBatch, error) {
+		return bob.ReceiveMail(w.ctx, node.MailQuery{Had: had})
+	}
+	b := must[node.MailBatch](w)(receive())
+	if len(b.Entries) != 2 || !b.More || b.Entries[0].Number != 1 || b.Entries[1].Number != 1 {
+		t.Errorf("received %+v", b)
+	}
+	if _, err := receive(node.MailHad{Session: first, Number: 1}, node.MailHad{Session: second, Number: 1}); code(err) != node.CodeMisconduct {
+		t.Errorf("when there is nothing else: %v", err)
+	}
+	must[node.MailEntry](w)(ann.SendMail(w.ctx, note(second, nil)))
+	bob.mailed(second, "another letter", func(v node.MailView) bool { return v.Unread == 1 })
+	gate.close()
+	if b := must[node.MailBatch](w)(receive()); len(b.Entries) != 1 || b.Entries[0].Session != second || !b.More {
+		t.Errorf("received without a relay: %+v", b)
+	}
+	gate.shut.Store(false)
+}
+
+// Who makes a mail session is heard only if the node listens to it, also if that is known
+// only when the node has been started again.
+func TestMailPlaceOfStranger(t *testing.T) {
+	w := newWorld(t)
+	gate := w.gate()
+	ann := w.party("ann", nil)
+	bob := w.party("bob", func(o *node.Options) { o.Relay, o.Policy.Unknown = gate.URL, node.Refuse })
+	id := must[node.MailView](w)(ann.CreateMail(w.ctx, node.MailOpening{})).Session
+	gate.close()
+	short, cancel := context.WithTimeout(w.ctx, 50*time.Millisecond)
+	defer cancel()
+	if _, err := bob.JoinMail(short, id); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("joined without a relay: %v", err)
+	}
+	bob.end()
+	gate.shut.Store(false)
+	bob.start()
+	for {
+		changed := node.MailChanged(bob.Node)
+		if len(must[[]node.MailView](w)(bob.MailSessions(w.ctx))) == 0 {
+			break
+		}
+		select {
+		case <-changed:
+		case <-w.ctx.Done():
+			t.Fatal("a stranger's mail session stays")
+		}
+	}
+}
+
+// A letter whose sender's key is not known waits until it is.
+func TestLetterOfUnknownKey(t *testing.T) {
+	w := newWorld(t)
+	ann := w.party("ann", func(o *node.Options) { o.Agent = "ann" })
+	public := key("ann").Public().String()
+	knows := func(p *party, keys ...node.ContactKey) {
+		w.must(p.SetContact(w.ctx, node.Contact{Agent: "ann", Keys: keys}))
+	}
+	bob := w.party("bob", nil)
+	knows(bob, node.ContactKey{Key: public})
+	id := w.meet(ann, bob)
+	knows(bob, node.ContactKey{Key: public, Until: w.now().Add(-time.Hour)})
+	must[node.MailEntry](w)(ann.SendMail(w.ctx, note(id, nil)))
+	knows(bob, node.ContactKey{Key: public})
+	b := must[node.MailBatch](w)(bob.ReceiveMail(w.ctx, node.MailQuery{Wait: true}))
+	if len(b.Entries) != 1 {
+		t.Errorf("received %+v", b)
+	}
+}
+
 // There are as many mail sessions as are kept, and then the oldest makes room that is over
 // and read.
 func TestMailBounds(t *testing.T) {
@@ -248,9 +357,20 @@ func TestMailBounds(t *testing.T) {
 	must[node.MailView](w)(bob.CloseMail(w.ctx, id, ""))
 	ann.mailed(id, "an end", func(v node.MailView) bool { return v.State == node.MailConcluded })
 	create := func() (node.MailView, error) { return ann.CreateMail(w.ctx, node.MailOpening{Seconds: 3600}) }
-	for range node.MaxMail - 1 {
+	eve := w.party("eve", nil)
+	denied := w.meet(eve, ann)
+	must[node.MailEntry](w)(eve.SendMail(w.ctx, note(denied, nil)))
+	ann.mailed(denied, "a letter", func(v node.MailView) bool { return v.Unread == 1 })
+	must[node.MailView](w)(eve.CloseMail(w.ctx, denied, ""))
+	ann.mailed(denied, "an end", func(v node.MailView) bool { return v.State == node.MailConcluded })
+	for range node.MaxMail - 2 {
 		must[node.MailView](w)(create())
 	}
+	if _, err := create(); code(err) != node.CodeRefused {
+		t.Errorf("one too many while all have unread letters: %v", err)
+	}
+	w.must(ann.SetContact(w.ctx, node.Contact{Agent: agent("eve"), Consent: node.Denied}))
+	must[node.MailView](w)(create()) // nobody will read what is denied
 	if _, err := create(); code(err) != node.CodeRefused {
 		t.Errorf("one too many: %v", err)
 	}
@@ -304,6 +424,34 @@ func TestMailArchiveDays(t *testing.T) {
 	later := must[node.MailArchive](w)(ann.ArchiveMail(w.ctx, id, 1))
 	if later.ID != a.ID || !later.At.After(a.At) {
 		t.Errorf("archived anew: %+v", later)
+	}
+}
+
+// Whoever sends more than an archive can have, in bytes or in values, keeps nobody from
+// archiving the session: what fits is kept and can be read, and the rest is named.
+func TestMailArchiveOfFlood(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.party("ann", nil), w.party("bob", nil)
+	id := w.meet(ann, bob)
+	must[node.MailEntry](w)(bob.SendMail(w.ctx, note(id, wire.M{"first": true})))
+	values := encoded(wire.M{"x": make([]int, 32_000)})
+	n := node.MailValues/32_000 + 3
+	for range n {
+		must[node.MailEntry](w)(ann.SendMail(w.ctx, node.Letter{Session: id, Type: "note", Payload: values}))
+	}
+	last := must[node.MailEntry](w)(bob.SendMail(w.ctx, note(id, wire.M{"last": true})))
+	must[node.MailView](w)(bob.CloseMail(w.ctx, id, ""))
+	a := must[node.MailArchive](w)(bob.ArchiveMail(w.ctx, id, 1))
+	if a.Letters+a.LeftOut != n+2 || a.LeftOut < 3 || a.LeftOut > 6 {
+		t.Errorf("archived: %+v", a)
+	}
+	doc := must[wire.Value](w)(bob.ArchivedMail(w.ctx, a.ID))
+	list, err := node.VerifyMail(doc, wire.DIDKeys{})
+	if err != nil || len(list) != a.Letters || list[len(list)-1].ID != last.ID {
+		t.Errorf("%d letters (%v)", len(list), err)
+	}
+	if leftOut, _ := doc.Get("left_out"); leftOut.Len() != a.LeftOut {
+		t.Errorf("left out: %s", leftOut)
 	}
 }
 
@@ -402,6 +550,7 @@ func TestMailSeeds(t *testing.T) {
 func TestMailOfAnother(t *testing.T) {
 	w := newWorld(t)
 	ann, bob := w.party("ann", nil), w.party("bob", nil)
+	other := w.meet(ann, bob) // from here on bob does not ask which invitations stand
 	const id = "relay_lie"
 	w.must(node.InvitedBy(bob.Node, w.url, relay.Invitation{Session: id, From: agent("eve"), Created: w.now(), Expires: w.now().Add(time.Hour)}))
 	must[node.MailView](w)(ann.CreateMail(w.ctx, node.MailOpening{Session: id, To: agent("bob")}))
@@ -409,7 +558,6 @@ func TestMailOfAnother(t *testing.T) {
 		t.Errorf("joined: %v", err)
 	}
 	must[node.MailEntry](w)(ann.SendMail(w.ctx, note(id, nil)))
-	other := w.meet(ann, bob)
 	must[node.MailEntry](w)(ann.SendMail(w.ctx, note(other, nil)))
 	b := must[node.MailBatch](w)(bob.ReceiveMail(w.ctx, node.MailQuery{Wait: true}))
 	if len(b.Entries) != 1 || b.Entries[0].Session != other {

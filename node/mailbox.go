@@ -74,6 +74,15 @@ type letterRecord struct {
 
 func letterKey(id wire.SessionID, n uint64) string { return string(id) + "\x00" + string(number(n)) }
 
+// numberOf returns the number of the letter of an id, 0 if there is none.
+func numberOf(tx *bolt.Tx, session wire.SessionID, id wire.MessageID) uint64 {
+	return fromNumber(tx.Bucket(bucketLetterIDs).Get(idKey(session, id)))
+}
+
+func idKey(session wire.SessionID, id wire.MessageID) []byte {
+	return []byte(string(session) + "\x00" + string(id))
+}
+
 // letters calls f with the letters of a mail session behind a number, in order.
 func letters(tx *bolt.Tx, id wire.SessionID, after uint64, f func(n uint64, l *letterRecord) (more bool)) error {
 	prefix := []byte(string(id) + "\x00")
@@ -119,8 +128,22 @@ func checkLetterType(s string) error { return wire.CheckID(wire.MessageID(s)) }
 func (c *carrier) takeMail(ctx context.Context, d relay.Delivery) error {
 	n := c.node
 	var last uint64
-	var known bool
-	err := n.disk.update(context.WithoutCancel(ctx), func(tx *bolt.Tx) (err error) {
+	var before mailRecord
+	known, err := n.disk.get(bucketMail, string(d.Session), &before)
+	switch {
+	case err != nil:
+		return fmt.Errorf("taking a letter: %s", kindOf(err))
+	case !known:
+		n.log.Warn("an entry of a mail session that is not in this directory", "session", d.Session)
+		return nil
+	case d.Err != nil && d.Enclosure == nil:
+		// Perhaps the key is known by now. A letter that comes before it waits.
+		if d.Enclosure, err = relay.VerifyEnclosure(d.UnverifiedEntry, n); errors.Is(err, wire.RuleUnknownKey) && before.Misconduct == "" &&
+			before.hears(n.agent, d.From()) && n.standingOf(d.From()) != Denied {
+			return fmt.Errorf("taking a letter: no key is known of %q: add a contact, or deny it", d.From())
+		}
+	}
+	err = n.disk.update(context.WithoutCancel(ctx), func(tx *bolt.Tx) (err error) {
 		last = 0
 		var r mailRecord
 		if known, err = get(tx, bucketMail, string(d.Session), &r); err != nil || !known || r.Relay != c.url || d.Number <= r.At.Number {
@@ -134,22 +157,28 @@ func (c *carrier) takeMail(ctx context.Context, d relay.Delivery) error {
 		}
 		return put(tx, bucketMail, string(d.Session), &r)
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("taking a letter: %s", kindOf(err))
-	case !known:
-		n.log.Warn("an entry of a mail session that is not in this directory", "session", d.Session)
 	}
 	n.notices.came(last)
 	n.letters.ring()
 	return nil
 }
 
-// keepLetter keeps a letter, and gives notice of the first that the caller has not had.
+// keepLetter keeps a letter, and gives notice of the first that the caller has not had. A
+// relay that shows one again under another number misbehaves: its client finds that as long
+// as the node runs.
 func (n *Node) keepLetter(tx *bolt.Tx, r *mailRecord, d *relay.Delivery, e *relay.Enclosure) (last uint64, err error) {
+	if numberOf(tx, r.Session, e.ID) != 0 {
+		r.Misconduct = string(relay.Replayed)
+		return add(tx, []Notice{{Kind: RelayMisconduct, At: n.now().UTC(), Session: r.Session, Detail: r.Misconduct}})
+	}
 	key, text, from := letterKey(r.Session, d.Number), e.Value().Canonical(), wire.PlainDIDKey(e.From)
 	l := letterRecord{ID: e.ID, From: from, Appended: d.Appended, Hash: e.Hash(), Size: len(text)}
 	if err := put(tx, bucketLetters, key, &l); err != nil {
+		return 0, err
+	}
+	if err := tx.Bucket(bucketLetterIDs).Put(idKey(r.Session, e.ID), number(d.Number)); err != nil {
 		return 0, err
 	}
 	if r.Kept+len(text) <= maxMailKept {
@@ -169,11 +198,23 @@ func (n *Node) keepLetter(tx *bolt.Tx, r *mailRecord, d *relay.Delivery, e *rela
 	return add(tx, []Notice{{Kind: MailCame, At: n.now().UTC(), Session: r.Session, Agent: from}})
 }
 
-// noteMail takes note of what the relay says of a mail session.
+// noteMail takes note of what the relay says of a mail session. Who comes first to a place
+// learns only then whose it is, and keeps nothing of it if it does not listen to that agent.
 func (c *carrier) noteMail(ctx context.Context, info relay.SessionInfo) error {
 	n := c.node
 	var last uint64
-	err := n.disk.update(ctx, func(tx *bolt.Tx) error {
+	var r mailRecord
+	known, err := n.disk.get(bucketMail, string(info.Session), &r)
+	if err != nil || !known {
+		return err
+	}
+	if r.From == "" && r.Relay == c.url && len(info.Parties) > 0 {
+		if err := n.mayHear(info.Parties[0].Agent); err != nil {
+			defer n.letters.ring()
+			return errors.Join(err, n.disk.update(ctx, func(tx *bolt.Tx) error { return dropMail(tx, info.Session) }))
+		}
+	}
+	err = n.disk.update(ctx, func(tx *bolt.Tx) error {
 		last = 0
 		var r mailRecord
 		known, err := get(tx, bucketMail, string(info.Session), &r)
@@ -246,7 +287,7 @@ func (n *Node) welcomeMail(ctx context.Context, i Invitation) error {
 	err := n.disk.db.Commit(ctx, groupcommit.Op{
 		Check: func(tx *bolt.Tx) error {
 			fresh = tx.Bucket(bucketMailInvitations).Get([]byte(i.Session)) == nil && tx.Bucket(bucketMail).Get([]byte(i.Session)) == nil
-			if !fresh {
+			if !fresh || !isFull(tx, bucketMailInvitations) {
 				return nil
 			}
 			all := 0
@@ -266,12 +307,14 @@ func (n *Node) welcomeMail(ctx context.Context, i Invitation) error {
 				return nil
 			}
 			var past []string
-			err = eachIn(tx, bucketMailInvitations, func(key string, o *Invitation) error {
-				if !now.Before(o.Expires) {
-					past = append(past, key)
-				}
-				return nil
-			})
+			if isFull(tx, bucketMailInvitations) {
+				err = eachIn(tx, bucketMailInvitations, func(key string, o *Invitation) error {
+					if !now.Before(o.Expires) {
+						past = append(past, key)
+					}
+					return nil
+				})
+			}
 			for _, key := range past {
 				err = errors.Join(err, tx.Bucket(bucketMailInvitations).Delete([]byte(key)))
 			}
@@ -401,7 +444,7 @@ func (c *carrier) settleAllMail(ctx context.Context) {
 // dropMail forgets a mail session and its letters.
 func dropMail(tx *bolt.Tx, id wire.SessionID) error {
 	prefix := []byte(string(id) + "\x00")
-	for _, bucket := range [][]byte{bucketLetters, bucketLetterTexts} {
+	for _, bucket := range [][]byte{bucketLetters, bucketLetterTexts, bucketLetterIDs} {
 		var keys [][]byte
 		c := tx.Bucket(bucket).Cursor()
 		for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = c.Next() {

@@ -93,12 +93,12 @@ func (n *Node) beginMail(ctx context.Context, r *mailRecord) (had *mailRecord, e
 			var oldest time.Time
 			err := eachIn(tx, bucketMail, func(_ string, o *mailRecord) error {
 				all++
-				if _, over := o.over(now); !over || goes != "" && !o.Began.Before(oldest) {
+				if _, over := o.over(now); !over && o.Misconduct == "" || goes != "" && !o.Began.Before(oldest) {
 					return nil
 				}
 				unread := false
 				err := letters(tx, o.Session, o.Had, func(_ uint64, l *letterRecord) bool {
-					unread = l.From != n.agent
+					unread = l.From != n.agent && n.standingOf(l.From) != Denied // nobody reads those
 					return !unread
 				})
 				if !unread {
@@ -160,12 +160,6 @@ func (n *Node) JoinMail(ctx context.Context, id wire.SessionID) (MailView, error
 	}
 	if err != nil {
 		return MailView{}, n.failed(err)
-	}
-	if r, err := n.mailRecord(id); err == nil && !invited && had == nil {
-		// Who comes first to a place learns only now whose it is.
-		if err := n.mayHear(r.From); err != nil {
-			return MailView{}, n.failed(errors.Join(err, n.disk.update(ctx, func(tx *bolt.Tx) error { return dropMail(tx, id) })))
-		}
 	}
 	return n.MailSession(ctx, id)
 }
@@ -308,12 +302,14 @@ func deref(e *MailEntry) MailEntry {
 func (n *Node) sentBefore(ctx context.Context, r *mailRecord, id wire.MessageID, content wire.Value) (*MailEntry, error) {
 	var found *MailEntry
 	err := n.disk.db.View(func(tx *bolt.Tx) error {
-		return letters(tx, r.Session, 0, func(number uint64, l *letterRecord) bool {
-			if l.ID == id {
-				found = n.mailEntry(r.Session, number, l)
-			}
-			return found == nil
-		})
+		number := numberOf(tx, r.Session, id)
+		if number == 0 {
+			return nil
+		}
+		var l letterRecord
+		_, err := get(tx, bucketLetters, letterKey(r.Session, number), &l)
+		found = n.mailEntry(r.Session, number, &l)
+		return err
 	})
 	if err != nil || found == nil {
 		return nil, err

@@ -436,6 +436,52 @@ func TestClientOwnOfAnotherLife(t *testing.T) {
 	}
 }
 
+// TestClientOwnTwice: who was killed before the answer came, and sends what it said again
+// under the same id and at another time, does not accuse the relay of having the first one.
+func TestClientOwnTwice(t *testing.T) {
+	s := startRelay(t, nil)
+	a, b := newEndpoint(t, s.url, "a", nil), newEndpoint(t, s.url, "b", nil)
+	open(a, b, "ses_1")
+	first := a.enclosure("ses_1", 1)
+	if _, err := a.Enclose(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	_ = a.stop()
+	start := make(chan struct{})
+	again := newEndpoint(t, s.url, "a", func(o *relay.ClientOptions) { o.Cursors = lateCursors{start} })
+	second, err := relay.Enclosure{ID: first.ID, Session: "ses_1", From: a.id, Time: time.Now().Add(time.Minute), Kind: first.Kind, Content: first.Content}.Sign(a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithCancel(t.Context())
+	cancel() // it does not learn what became of it
+	if _, err := again.Enclose(short, second); !errors.Is(err, context.Canceled) {
+		t.Fatalf("Enclose = %v", err)
+	}
+	close(start)
+	again.receives("ses_1", 1)
+	if d := again.delivered("ses_1")[0]; !d.Own || d.Enclosure == nil || d.Enclosure.Hash() != first.Hash() {
+		t.Errorf("delivered %+v", d)
+	}
+	if _, err := again.Enclose(t.Context(), again.enclosure("ses_1", 2)); err != nil {
+		t.Errorf("the session goes on: %v", err)
+	}
+}
+
+// lateCursors begins every log anew, once it may.
+type lateCursors struct{ start chan struct{} }
+
+func (c lateCursors) Position(ctx context.Context, _ wire.SessionID) (relay.Position, error) {
+	select {
+	case <-c.start:
+		return relay.Position{}, nil
+	case <-ctx.Done():
+		return relay.Position{}, ctx.Err()
+	}
+}
+
+func (lateCursors) SetPosition(context.Context, wire.SessionID, relay.Position) error { return nil }
+
 // TestClientUnknownKey: what nobody can verify is handed over as that, and the chain
 // goes on.
 func TestClientUnknownKey(t *testing.T) {

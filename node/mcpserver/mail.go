@@ -405,6 +405,9 @@ func mailArchive(a node.MailArchive) wire.M {
 	if a.About == "" {
 		m["concordia_session_id"] = nil
 	}
+	if a.LeftOut > 0 {
+		m["left_out"] = a.LeftOut // messages that had no room
+	}
 	if a.Note != "" {
 		m["your_note"] = a.Note
 	}

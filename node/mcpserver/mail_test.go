@@ -150,6 +150,26 @@ func TestMail(t *testing.T) {
 	}
 }
 
+// Whatever an id of a mail session has, the addresses that results name lead to its letters.
+func TestMailOddIDs(t *testing.T) {
+	o := newOffice(t, generous())
+	for _, id := range []string{"relay_a:b@c", "relay_a/b/transcript", "relay_%2e%2F..", "relay_?x=1#y", "relay_+&$,;*'()!~", "relay_ö€"} {
+		o.ann.call("concordia_relay_create", of(id)+`,"responder_id":"`+string(agent("bob"))+`"}`)
+		o.invited(o.bob, id)
+		o.bob.call("concordia_relay_join", of(id)+`}`)
+		sent := o.send(o.ann, id, `{"n":1}`)
+		transcript := o.ann.call("concordia_relay_transcript", of(id)+`}`)
+		for uri, at1 := range map[string][]string{
+			at(sent, "sent_message", "resource"): {"session_id"},
+			at(transcript, "resource"):           {"session_id"},
+		} {
+			if v, err := o.ann.read(uri); err != nil || at(v, at1...) != id {
+				t.Errorf("%s: %v, %v", uri, v, err)
+			}
+		}
+	}
+}
+
 // Letters are shown whole, as many as there is room for; of one that is too large alone as
 // much as fits.
 func TestMailPages(t *testing.T) {

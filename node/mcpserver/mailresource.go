@@ -20,7 +20,7 @@ const (
 // mailResource is the address of what is kept of a mail session: its transcript, or one
 // message.
 func mailResource(id wire.SessionID, what string) string {
-	return mailPrefix + url.PathEscape(string(id)) + "/" + what
+	return mailPrefix + escape(string(id)) + "/" + what
 }
 
 // addMailResources offers mail exactly as it was signed.

@@ -27,6 +27,7 @@ type Posted struct {
 // A node is a category, with those below it.
 type node struct {
 	posted []*Posted // of just this category, in the order of their numbers
+	all    []*Posted // of it and of those below it, as well
 	below  map[string]*node
 }
 
@@ -48,6 +49,7 @@ func (b *Book) Add(p *Posted) {
 	}
 	b.byID[p.ID] = p
 	n := b.tree(p.Kind)
+	n.all = with(n.all, p)
 	for segment := range strings.SplitSeq(p.Category, ".") {
 		if n.below == nil {
 			n.below = map[string]*node{}
@@ -56,9 +58,9 @@ func (b *Book) Add(p *Posted) {
 			n.below[segment] = new(node)
 		}
 		n = n.below[segment]
+		n.all = with(n.all, p)
 	}
-	i, _ := n.find(p.Number)
-	n.posted = slices.Insert(n.posted, i, p)
+	n.posted = with(n.posted, p)
 }
 
 // Remove takes an entry out, if it is there.
@@ -74,9 +76,11 @@ func (b *Book) Remove(id ID) {
 		path = append(path, path[len(path)-1].below[segment])
 	}
 	n := path[len(segments)]
-	i, _ := n.find(p.Number)
-	n.posted = slices.Delete(n.posted, i, i+1)
-	for i := len(segments); i > 0 && len(path[i].posted) == 0 && len(path[i].below) == 0; i-- {
+	n.posted = without(n.posted, p)
+	for _, n := range path {
+		n.all = without(n.all, p)
+	}
+	for i := len(segments); i > 0 && len(path[i].all) == 0; i-- {
 		delete(path[i-1].below, segments[i-1])
 	}
 }
@@ -88,49 +92,93 @@ func (b *Book) tree(k Kind) *node {
 	return &b.trees[1]
 }
 
-// find returns where an entry with a number stands, or would.
-func (n *node) find(number uint64) (int, bool) {
-	return slices.BinarySearchFunc(n.posted, number, func(p *Posted, number uint64) int { return cmp.Compare(p.Number, number) })
+// find returns where an entry with a number stands in a list, or would.
+func find(list []*Posted, number uint64) (int, bool) {
+	return slices.BinarySearchFunc(list, number, func(p *Posted, number uint64) int { return cmp.Compare(p.Number, number) })
 }
 
-// after appends the entries of a category that have greater numbers.
-func (n *node) after(list []*Posted, number uint64) []*Posted {
-	i, _ := n.find(number + 1)
-	return append(list, n.posted[i:]...)
+func with(list []*Posted, p *Posted) []*Posted {
+	i, _ := find(list, p.Number)
+	return slices.Insert(list, i, p)
 }
 
-// allAfter is after for the categories below as well.
-func (n *node) allAfter(list []*Posted, number uint64) []*Posted {
-	list = n.after(list, number)
-	for _, below := range n.below {
-		list = below.allAfter(list, number)
-	}
-	return list
+func without(list []*Posted, p *Posted) []*Posted {
+	i, _ := find(list, p.Number)
+	return slices.Delete(list, i, i+1)
 }
 
 // onPath returns the entries whose category is on one path with c, or only those within
-// it, whose numbers are greater than after, in the order of their numbers. All
-// categories are within "".
-func (b *Book) onPath(kind Kind, c string, within bool, after uint64) (list []*Posted) {
+// it, as lists that are each in the order of their numbers. All categories are within "".
+// There are no more lists than a category has words: what is posted in many others below
+// it makes no look into it slower.
+func (b *Book) onPath(kind Kind, c string, within bool) (lists [][]*Posted) {
 	n := b.tree(kind)
 	if c != "" {
 		for segment := range strings.SplitSeq(c, ".") {
 			if !within {
-				list = n.after(list, after)
+				lists = append(lists, n.posted)
 			}
 			if n = n.below[segment]; n == nil {
-				break
+				return lists
 			}
 		}
 	}
-	if n != nil {
-		list = n.allAfter(list, after)
+	return append(lists, n.all)
+}
+
+// newest yields the entries of lists, the newest first, whose numbers are less than
+// before, unless that is 0.
+func newest(lists [][]*Posted, before uint64) iter.Seq[*Posted] {
+	return func(yield func(*Posted) bool) {
+		for i, list := range lists {
+			if before > 0 {
+				n, _ := find(list, before)
+				lists[i] = list[:n]
+			}
+		}
+		for {
+			at := -1
+			for i, list := range lists {
+				if len(list) > 0 && (at < 0 || list[len(list)-1].Number > lists[at][len(lists[at])-1].Number) {
+					at = i
+				}
+			}
+			if at < 0 {
+				return
+			}
+			last := len(lists[at]) - 1
+			p := lists[at][last]
+			if lists[at] = lists[at][:last]; !yield(p) {
+				return
+			}
+		}
 	}
-	byNumber := func(p, q *Posted) int { return cmp.Compare(p.Number, q.Number) }
-	if !slices.IsSortedFunc(list, byNumber) {
-		slices.SortFunc(list, byNumber)
+}
+
+// oldest yields the entries of lists, the oldest first, whose numbers are greater than
+// after.
+func oldest(lists [][]*Posted, after uint64) iter.Seq[*Posted] {
+	return func(yield func(*Posted) bool) {
+		for i, list := range lists {
+			n, _ := find(list, after+1)
+			lists[i] = list[n:]
+		}
+		for {
+			at := -1
+			for i, list := range lists {
+				if len(list) > 0 && (at < 0 || list[0].Number < lists[at][0].Number) {
+					at = i
+				}
+			}
+			if at < 0 {
+				return
+			}
+			p := lists[at][0]
+			if lists[at] = lists[at][1:]; !yield(p) {
+				return
+			}
+		}
 	}
-	return list
 }
 
 // A Found is an entry that matches another one.
@@ -144,12 +192,13 @@ type Found struct {
 // that match.
 func (b *Book) Best(e *Entry, most int, now time.Time) (list []Found, all bool) {
 	all = true
-	work, n, floor := 0, 0, 0 // what has a lower score than floor is not among the best
+	work, n := 0, 0
+	var floor *Found // what is not better is not among the best
 	keep := func() {
 		slices.SortFunc(list, byScore)
 		list = list[:min(most, len(list))]
 	}
-	for _, p := range slices.Backward(b.onPath(e.Kind.Other(), e.Category, false, 0)) {
+	for p := range newest(b.onPath(e.Kind.Other(), e.Category, false), 0) {
 		if work += cost(e, p.Entry); work > Work {
 			all = false
 			break
@@ -158,17 +207,27 @@ func (b *Book) Best(e *Entry, most int, now time.Time) (list []Found, all bool) 
 		if score == 0 || !now.Before(p.Expires) {
 			continue
 		}
-		if n++; score >= floor {
-			list = append(list, Found{p, score})
+		n++
+		f := Found{p, score}
+		if floor != nil {
+			if byScore(f, *floor) > 0 {
+				continue
+			}
+			work += sorting
 		}
+		list = append(list, f)
 		if most > 0 && len(list) == 4*most {
 			keep()
-			floor = list[most-1].Score
+			last := list[most-1]
+			floor = &last
 		}
 	}
 	keep()
 	return list, all && n <= most
 }
+
+// sorting is what it takes to put an entry that was found among the best, in steps.
+const sorting = 128
 
 func byScore(f, g Found) int {
 	if f.Score != g.Score {
@@ -186,7 +245,7 @@ func cost(e, f *Entry) int { return 4 + 4*min(e.weight, f.weight) }
 func (b *Book) Since(e *Entry, after uint64, most int, now time.Time) (list []Found, next uint64, more bool) {
 	next = after
 	work := 0
-	for _, p := range b.onPath(e.Kind.Other(), e.Category, false, after) {
+	for p := range oldest(b.onPath(e.Kind.Other(), e.Category, false), after) {
 		if work += cost(e, p.Entry); len(list) == most || work > Work {
 			return list, next, true
 		}
@@ -202,11 +261,5 @@ func (b *Book) Since(e *Entry, after uint64, most int, now time.Time) (list []Fo
 // the newest first, expired ones as well. Their numbers are less than before, unless that
 // is 0.
 func (b *Book) Within(kind Kind, c string, before uint64) iter.Seq[*Posted] {
-	return func(yield func(*Posted) bool) {
-		for _, p := range slices.Backward(b.onPath(kind, c, true, 0)) {
-			if (before == 0 || p.Number < before) && !yield(p) {
-				return
-			}
-		}
-	}
+	return newest(b.onPath(kind, c, true), before)
 }

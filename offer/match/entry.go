@@ -53,6 +53,7 @@ type Entry struct {
 	Notify   bool      // the agent of a want wants to be told of new matches
 	Location *Location // nil: it does not say
 
+	owner  wire.AgentID // Agent, as each agent is named once
 	value  wire.Value
 	terms  []term // in the order of their ids
 	weight int    // what it costs to compare
@@ -118,6 +119,7 @@ func Read(v wire.Value) (*Entry, error) {
 		return nil, err
 	}
 	sortTerms(e.terms)
+	e.owner = wire.PlainDIDKey(e.Agent)
 	e.depth = strings.Count(e.Category, ".") + 1
 	return e, nil
 }
@@ -130,6 +132,9 @@ func Parse(text []byte) (*Entry, error) {
 	}
 	return Read(v)
 }
+
+// Owner returns whose entry it is, by the one name of an agent that has several.
+func (e *Entry) Owner() wire.AgentID { return e.owner }
 
 // Value returns the entry as it was received.
 func (e *Entry) Value() wire.Value { return e.value }

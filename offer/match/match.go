@@ -81,7 +81,7 @@ func compare(a, b *Entry, say bool) (score int, overlap wire.M) {
 // path.
 func deal(a, b *Entry, say bool) (score int, overlap wire.M) {
 	switch {
-	case a.Agent == b.Agent:
+	case a.owner == b.owner:
 		return 0, nil
 	case a.Kind == Have:
 		a, b = b, a
@@ -109,7 +109,7 @@ func deal(a, b *Entry, say bool) (score int, overlap wire.M) {
 		small, large = large, small
 	}
 	for i := range small {
-		other := find(large, &small[i].id)
+		other := termOf(large, &small[i].id)
 		if other == nil {
 			continue
 		}

@@ -242,11 +242,29 @@ func (t *term) takes(v *value) bool {
 	return search(len(t.values), func(i int) *name { return &t.values[i].name }, &v.name) >= 0
 }
 
-// weight says what comparing a term costs, in steps.
-func (t *term) weight() int { return 1 + len(t.values) + len(t.words) }
+// weight says what comparing a term costs, in steps, without those of its names: one that
+// is longer than its head takes more.
+func (t *term) weight() int {
+	n := 3 + t.id.weight(5)
+	for i := range t.values {
+		n += 1 + t.values[i].weight(4)
+	}
+	for i := range t.words {
+		n += t.words[i].weight(3)
+	}
+	return n
+}
 
-// find returns the term of an id, or nil.
-func find(list []term, id *name) *term {
+// weight is 1, or that of a name whose text may have to be looked at.
+func (n *name) weight(long int) int {
+	if len(n.text) > len(n.head)*8 {
+		return long
+	}
+	return 1
+}
+
+// termOf returns the term of an id, or nil.
+func termOf(list []term, id *name) *term {
 	if i := search(len(list), func(i int) *name { return &list[i].id }, id); i >= 0 {
 		return &list[i]
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/concordia-node/concordia/attest"
 	"github.com/concordia-node/concordia/offer/match"
 	"github.com/concordia-node/concordia/relay"
-	"github.com/concordia-node/concordia/wire"
 )
 
 // Audited is what an audit has found in a market.
@@ -83,7 +82,7 @@ func (a *audit) record(k string, b []byte) {
 			a.n.Haves++
 		}
 		a.counted[countOf(p.Kind)]++
-		a.counted[countOf(p.Kind)+string(wire.PlainDIDKey(p.Agent))]++
+		a.counted[countOf(p.Kind)+string(p.Owner())]++
 		if string(a.r.Get(keyID+string(p.ID))) != rest {
 			a.wrong("entry", string(p.ID), errIndex)
 		}

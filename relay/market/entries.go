@@ -22,7 +22,7 @@ var (
 func (m *Market) check(e *match.Entry, agent relay.Agent, now time.Time) error {
 	l := &m.opts.Limits
 	switch {
-	case wire.PlainDIDKey(e.Agent) != agent.ID:
+	case e.Owner() != agent.ID:
 		return match.RuleEntry.Because("/agent_id", errAgent)
 	case int64(len(e.Value().Canonical())) > l.EntrySize:
 		return quota("entry_bytes", "the entry is too large")
@@ -63,7 +63,7 @@ func (m *Market) doPost(ctx context.Context, c *relay.Call) (wire.Value, error) 
 			case known.Value().Equal(e.Value()) && now.Before(known.Expires):
 				p = known
 				return nil
-			case wire.PlainDIDKey(known.Agent) != c.Agent.ID || now.Before(known.Expires):
+			case known.Owner() != c.Agent.ID || now.Before(known.Expires):
 				return errConflict
 			}
 			m.removeEntry(tx, known) // the sweeper has not come to it yet
@@ -95,7 +95,7 @@ func (m *Market) doPost(ctx context.Context, c *relay.Call) (wire.Value, error) 
 	if fresh {
 		for _, f := range found {
 			if f.Notify {
-				c.Tell(wire.PlainDIDKey(f.Agent), "match", wire.M{"id": f.ID, "number": p.Number})
+				c.Tell(f.Owner(), "match", wire.M{"id": f.ID, "number": p.Number})
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func (m *Market) addEntry(tx relay.Tx, e *match.Entry, agent wire.AgentID, now t
 func (m *Market) removeEntry(tx relay.Tx, p *match.Posted) {
 	of := countOf(p.Kind)
 	add(tx, of, -1, 0)
-	add(tx, of+string(wire.PlainDIDKey(p.Agent)), -1, 0)
+	add(tx, of+string(p.Owner()), -1, 0)
 	tx.Delete(keyID + string(p.ID))
 	drop(tx, keyEntry+big(p.Number), &record{p.Posted, p.Expires, p.Value().Canonical()})
 }
@@ -159,7 +159,7 @@ func matches(own *match.Posted, found []match.Found) (list []wire.M, all bool) {
 			b.Created = f.Posted.Posted
 		}
 		v := b.Value()
-		if size += len(v.Canonical()) + len(f.Value().Canonical()); size > pageSize && len(list) > 0 {
+		if size += len(v.Canonical()) + len(f.Value().Canonical()); size > matchSize && len(list) > 0 {
 			return list, false
 		}
 		list = append(list, wire.M{"number": f.Number, "match": v, "entry": f.Value()})
@@ -188,7 +188,7 @@ func (m *Market) doWithdraw(ctx context.Context, c *relay.Call) (wire.Value, err
 		switch {
 		case err != nil:
 			return err
-		case wire.PlainDIDKey(p.Agent) != c.Agent.ID:
+		case p.Owner() != c.Agent.ID:
 			return errNoEntry
 		}
 		m.removeEntry(tx, p)
@@ -234,6 +234,7 @@ func (m *Market) doSearch(ctx context.Context, c *relay.Call) (wire.Value, error
 	if err := r.Err(); err != nil {
 		return wire.Value{}, err
 	}
+	agent = wire.PlainDIDKey(agent)
 	now := m.now()
 	list := []wire.M{}
 	answer := wire.M{}
@@ -241,7 +242,7 @@ func (m *Market) doSearch(ctx context.Context, c *relay.Call) (wire.Value, error
 		size := 0
 		for p := range m.book.Within(kind, category, before) {
 			switch {
-			case !now.Before(p.Expires) || agent != "" && wire.PlainDIDKey(p.Agent) != wire.PlainDIDKey(agent) || r.Get(keyEntry+big(p.Number)) == nil:
+			case !now.Before(p.Expires) || agent != "" && p.Owner() != agent || r.Get(keyEntry+big(p.Number)) == nil:
 				continue
 			case len(list) == pageLength || size > pageSize:
 				answer["before"] = before
@@ -275,7 +276,7 @@ func (m *Market) doMatches(ctx context.Context, c *relay.Call) (wire.Value, erro
 		if own, err = m.find(r, id); err != nil {
 			return err
 		}
-		if wire.PlainDIDKey(own.Agent) != c.Agent.ID {
+		if own.Owner() != c.Agent.ID {
 			return errNoEntry
 		}
 		found, next, more = m.book.Since(own.Entry, after, pageLength, m.now())

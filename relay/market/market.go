@@ -236,6 +236,7 @@ const (
 	pageLength = 100   // entries, matches, listings or profiles
 	lookAt     = 1_000 // listings or profiles that one answer looks at
 	pageSize   = 1 << 20
+	matchSize  = 256 << 10 // of matches, each of which is worked out: a hundred ordinary ones have room
 )
 
 // readCategory reads a category to search for, "" if there is none.
