@@ -430,6 +430,9 @@ func TestMailArchiveDays(t *testing.T) {
 // Whoever sends more than an archive can have, in bytes or in values, keeps nobody from
 // archiving the session: what fits is kept and can be read, and the rest is named.
 func TestMailArchiveOfFlood(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it counts, and nothing of it happens at once")
+	}
 	w := newWorld(t)
 	ann, bob := w.party("ann", nil), w.party("bob", nil)
 	id := w.meet(ann, bob)
