@@ -58,6 +58,7 @@ type Server struct {
 	unread bool                              // the client was told that the list has changed, and has not read it since
 	listed []string                          // the tools that a dynamic list had last
 	seen   map[wire.SessionID]node.OfferView // the offers that the agent was shown
+	length map[wire.SessionID]int            // how many messages there were when it was shown a session last
 	askers map[string]*asking                // HTTP requests that came with a call, by what their requestHeader has
 	notice uint64                            // the last notice that the agent was shown
 }
@@ -116,7 +117,7 @@ func newServer(api node.API, opts Options, k *kit, id func() string) *Server {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{api: api, opts: opts, kit: k, seen: map[wire.SessionID]node.OfferView{}, askers: map[string]*asking{}}
+	s := &Server{api: api, opts: opts, kit: k, seen: map[wire.SessionID]node.OfferView{}, length: map[wire.SessionID]int{}, askers: map[string]*asking{}}
 	s.leaving, s.leave = context.WithCancel(context.Background())
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "concordia", Title: "Concordia node", Version: opts.Version}, &mcp.ServerOptions{
 		Instructions: instructions, InitializedHandler: s.initialized, GetSessionID: id,
@@ -213,6 +214,24 @@ func (c *call) show(id wire.SessionID, o *node.OfferView) {
 			c.seen[id] = node.OfferView{ID: o.ID, Hash: o.Hash}
 		}
 	})
+}
+
+// read notes that the agent is shown a session.
+func (c *call) read(v node.View) {
+	c.whenHeard(func() {
+		delete(c.length, v.Session)
+		if !isOver(v.State) {
+			c.length[v.Session] = v.Len
+		}
+	})
+}
+
+// hasRead returns how many messages a session had when the agent was shown it last.
+func (s *Server) hasRead(id wire.SessionID) (messages int, has bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	messages, has = s.length[id]
+	return messages, has
 }
 
 // whenHeard does something, with the mutex, when the result of the call goes to an agent

@@ -194,7 +194,7 @@ func TestNegotiate(t *testing.T) {
 	buyer.call("concordia_accept_session", session+`}`)
 	seller.call("concordia_wait", session+`,"until":"active"}`)
 	buyer.call("concordia_propose", session+priced+`}`)
-	seller.call("concordia_wait", session+`}`)
+	seller.call("concordia_wait", session+`}`) // it may speak already, and waits for the offer nevertheless
 	v := seller.call("concordia_negotiate", `{"counterparty":"ada","strategy":"SECRET","terms":`+camera+`}`)
 	if at(v, "opened") != "false" || at(v, "session_id") != id || at(v, "state") != "active" || at(v, "transcript_length") != "3" || !strings.Contains(at(v, "legal_tools"), "concordia_accept") {
 		t.Errorf("going on: %s", v)

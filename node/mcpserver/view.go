@@ -67,6 +67,7 @@ func (c *call) viewWith(v node.View, words *external) wire.M {
 	if v.Hash != (wire.Hash{}) {
 		r["agreement_hash"] = v.Hash
 	}
+	c.read(v)
 	whole := c.offer(v, words)
 	if o := v.Offer; o != nil {
 		r["offer"] = wire.M{"offer_id": o.ID, "from": o.From, "yours": o.Own, "complete": o.Complete, "hash": o.Hash, "ends": wire.FormatTime(o.Ends), "lapsed": o.Lapsed}

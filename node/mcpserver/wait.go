@@ -35,7 +35,7 @@ func waitTools() []*tool {
 			"Without: until there is any news, such as an invitation. If nothing happens in time, the result says timed_out: call it again."),
 		takes: []param{
 			{name: "session_id", kind: id, text: "without it: any news"},
-			{name: "until", kind: text, oneOf: []string{"change", "turn", "active", "end", "receipt"}, text: "with session_id: change (what you have not seen yet), turn (yours, or it is over), active, end or receipt; turn if it is left out"},
+			{name: "until", kind: text, oneOf: []string{"change", "turn", "active", "end", "receipt"}, text: "with session_id: change, turn (yours, with something that you were not shown yet, or it is over), active, end or receipt; turn if it is left out"},
 			{name: "version", kind: integer, text: "of the session as you know it, for until change; else as it is now"},
 			{name: "after", kind: integer, text: "without session_id: the number of the last notice that you know; else those since you connected or waited last"},
 			{name: "timeout_seconds", kind: integer, least: 1, most: maxWait, text: "how long to wait at most (60)"},
@@ -74,6 +74,10 @@ func wait(ctx context.Context, c *call) (wire.M, error) {
 		name = "turn"
 	}
 	reached, change := until[name], name == "change"
+	if read, has := c.hasRead(v.Session); has && name == "turn" {
+		// Who may speak and waits nevertheless waits for others to.
+		reached = func(v node.View) bool { return until[name](v) && (v.Len > read || isOver(v.State)) }
+	}
 	known := uint64(c.int("version", int64(v.Version)))
 	timedOut := false
 	for !reached(v) || change && v.Version == known {

@@ -23,6 +23,9 @@ func TestWait(t *testing.T) {
 	if at(v, "timed_out") != "true" || at(v, "state") != "active" {
 		t.Errorf("nothing happens: %s", v)
 	}
+	if v := seller.call("concordia_wait", session+`,"timeout_seconds":1}`); at(v, "timed_out") != "true" || at(v, "your_turn") != "true" {
+		t.Errorf("it may speak, and waits for the other side: %s", v)
+	}
 	// A wait that has begun ends when the other side moves.
 	waited := make(chan wire.Value, 1)
 	go func() {
