@@ -89,7 +89,7 @@ func histories(drafts map[string]attest.Draft) []artifact {
 // P-256.
 func envelopes(agreed attest.Draft) []artifact {
 	receipt := signedByAll(agreed)
-	fulfilled := must(issuer("buyer", "fulfilled").Confirm(receipt, parse(`{"status": "fulfilled"}`)))
+	fulfilled := must(issuer("seller", "fulfilled").Confirm(receipt, parse(`{"status": "fulfilled"}`)))
 	return []artifact{
 		{name: "envelope", kind: "envelope", input: must(issuer(provider, "envelope").Envelope(receipt, parse(`{}`)))},
 		{name: "envelope-fulfilled", kind: "envelope", input: must(issuer(provider, "envelope-fulfilled").Envelope(fulfilled, parse(
