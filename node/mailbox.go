@@ -208,10 +208,9 @@ func (c *carrier) noteMail(ctx context.Context, info relay.SessionInfo) error {
 	if err != nil || !known {
 		return err
 	}
-	if r.From == "" && r.Relay == c.url && len(info.Parties) > 0 {
-		if err := n.mayHear(info.Parties[0].Agent); err != nil {
-			defer n.letters.ring()
-			return errors.Join(err, n.disk.update(ctx, func(tx *bolt.Tx) error { return dropMail(tx, info.Session) }))
+	if r.Relay == c.url && len(info.Parties) > 0 {
+		if err := n.mayKeepMail(ctx, &r, info.Parties[0].Agent); err != nil {
+			return err
 		}
 	}
 	err = n.disk.update(ctx, func(tx *bolt.Tx) error {
@@ -249,6 +248,20 @@ func (c *carrier) noteMail(ctx context.Context, info relay.SessionInfo) error {
 	n.notices.came(last)
 	n.letters.ring()
 	return err
+}
+
+// mayKeepMail drops a mail session whose place this node took, when it turns out that it
+// does not listen to whoever made it.
+func (n *Node) mayKeepMail(ctx context.Context, r *mailRecord, initiator wire.AgentID) error {
+	if r.From != "" {
+		return nil
+	}
+	err := n.mayHear(initiator)
+	if err == nil {
+		return nil
+	}
+	defer n.letters.ring()
+	return errors.Join(err, n.disk.update(ctx, func(tx *bolt.Tx) error { return dropMail(tx, r.Session) }))
 }
 
 // accuseMail is told what a relay did wrong in a mail session.
@@ -406,7 +419,11 @@ func (n *Node) settleMail(ctx context.Context, id wire.SessionID) error {
 		c.accuseMail(ctx, &relay.Misconduct{Kind: relay.Foreign, Session: id})
 		return refuse(CodeMisconduct, "the session at the relay is another agent's than the invitation says")
 	}
-	return c.noteMail(context.WithoutCancel(ctx), info)
+	ctx = context.WithoutCancel(ctx)
+	if err := n.mayKeepMail(ctx, &r, info.Parties[0].Agent); err != nil {
+		return err // and not that there is no such session, if news of the relay came first
+	}
+	return c.noteMail(ctx, info)
 }
 
 // liveMail calls f with the mail sessions in which something may happen.

@@ -99,9 +99,10 @@ func (m *Market) doPost(ctx context.Context, c *relay.Call) (wire.Value, error) 
 			}
 		}
 	}
-	list, fits := matches(p, found)
+	best := found[:min(len(found), bestLength)]
+	list, fits := matches(p, best)
 	return wire.Encode(wire.M{
-		"number": p.Number, "posted_at": wire.FormatTime(p.Posted), "expires_at": wire.FormatTime(p.Expires), "matches": list, "more": !whole || !fits,
+		"number": p.Number, "posted_at": wire.FormatTime(p.Posted), "expires_at": wire.FormatTime(p.Expires), "matches": list, "more": !whole || !fits || len(best) < len(found),
 	})
 }
 

@@ -278,7 +278,7 @@ func TestPages(t *testing.T) {
 	for i := range 250 {
 		w.post(w.have(fmt.Sprint(i), "seller", sells(i)))
 	}
-	if p := w.post(want); len(p.Matches) != 100 || !p.More {
+	if p := w.post(want); len(p.Matches) != 20 || !p.More {
 		t.Errorf("the best: %d, %v", len(p.Matches), p.More)
 	}
 	seen := map[match.ID]bool{}

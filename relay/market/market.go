@@ -233,6 +233,7 @@ func (m *Market) Service() relay.Service {
 
 // Sizes of answers.
 const (
+	bestLength = 20    // matches in the answer to a post
 	pageLength = 100   // entries, matches, listings or profiles
 	lookAt     = 1_000 // listings or profiles that one answer looks at
 	pageSize   = 1 << 20
